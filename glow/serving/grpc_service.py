@@ -1,19 +1,21 @@
 """The Open Inference Protocol v2 over gRPC, on the models that HTTP serves too.
 
-One server of `grpc.aio` on the loop of the HTTP service: a request is a task there, and its
-computation is a thread's of the host. The client's deadline is the request's, and a client
-that goes away cancels its task, which frees its slot.
+Each request for inference has a thread of its own, which computes it where a core is free: to
+go through an event loop and back takes longer than small networks do. All else runs on the loop
+of the HTTP service. The client's deadline is the request's, and a client that goes away cancels
+it, which frees its slot.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version as version_of
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import grpc
-import grpc.aio
 from google.protobuf.message import Message
 
 from glow.host.trace_events import parse_traceparent
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
     from glow.serving.repository import AnyTensorInfo
     from glow.serving.service import Service
 
-Context: TypeAlias = "grpc.aio.ServicerContext[object, object]"
-Method = Callable[[Message, "Context"], Awaitable[Message]]
+Method: TypeAlias = Callable[[Message], Coroutine[object, object, Message]]
+
+SPARE_THREADS = 8
+"""For what is no request for inference, and to refuse requests of which there are too many."""
 
 
 class Methods:
@@ -54,27 +58,27 @@ class Methods:
         self.service = service
         self.models = service.models
 
-    async def server_live(self, request: Message, context: Context) -> Message:
+    async def server_live(self, request: Message) -> Message:
         """Whether the process answers."""
         return message_class("ServerLiveResponse")(live=True)
 
-    async def server_ready(self, request: Message, context: Context) -> Message:
+    async def server_ready(self, request: Message) -> Message:
         """Whether requests are taken."""
         return message_class("ServerReadyResponse")(ready=self.models.is_ready())
 
-    async def model_ready(self, request: Message, context: Context) -> Message:
+    async def model_ready(self, request: Message) -> Message:
         """Whether requests for a model are taken."""
         asked = cast("ModelVersion", request)
         is_ready = self.models.is_model_ready(asked.name, asked.version)
         return message_class("ModelReadyResponse")(ready=is_ready)
 
-    async def server_metadata(self, request: Message, context: Context) -> Message:
+    async def server_metadata(self, request: Message) -> Message:
         """What the server is."""
         return message_class("ServerMetadataResponse")(
             name="glow", version=version_of("glow-xdsl"), extensions=EXTENSIONS
         )
 
-    async def model_metadata(self, request: Message, context: Context) -> Message:
+    async def model_metadata(self, request: Message) -> Message:
         """What a model takes and gives."""
         asked = cast("ModelVersion", request)
         found = self.models.metadata(asked.name, asked.version)
@@ -86,7 +90,7 @@ class Methods:
             outputs=list(map(_tensor, found.outputs)),
         )
 
-    async def repository_index(self, request: Message, context: Context) -> Message:
+    async def repository_index(self, request: Message) -> Message:
         """All models."""
         only_ready = cast("IndexRequest", request).ready
         models = [
@@ -96,18 +100,18 @@ class Methods:
         ]
         return message_class("RepositoryIndexResponse")(models=models)
 
-    async def load(self, request: Message, context: Context) -> Message:
+    async def load(self, request: Message) -> Message:
         """Load a model."""
         await self.models.load(_model_of(request))
         return message_class("RepositoryModelLoadResponse")()
 
-    async def unload(self, request: Message, context: Context) -> Message:
+    async def unload(self, request: Message) -> Message:
         """Let go of a model."""
         await self.models.unload(_model_of(request))
         return message_class("RepositoryModelUnloadResponse")()
 
-    async def infer(self, data: bytes, context: Context) -> bytes:
-        """The outputs of a request, or its error."""
+    def infer(self, data: bytes, context: grpc.ServicerContext) -> bytes:
+        """The outputs of a request, or its error; in a thread of its own."""
         start, status, model = time.perf_counter(), CANCELLED, ""
         service = self.service
         try:
@@ -118,7 +122,7 @@ class Methods:
                     request, raw = parse(data)
                     model = request.message.model_name
                     asked = inference(request, raw, context.time_remaining())
-                    answer = await self._infer(asked, context)
+                    answer = self._infer(asked, context)
                     found = encode(answer, is_raw=bool(raw))
                 finally:
                     service.leave()
@@ -135,12 +139,16 @@ class Methods:
             seconds = time.perf_counter() - start
             service.metrics.count(model or UNKNOWN, "grpc", status, seconds)
 
-    async def _infer(
-        self, asked: InferenceRequest, context: Context
+    def _infer(
+        self, asked: InferenceRequest, context: grpc.ServicerContext
     ) -> InferenceResponse:
+        def watch(abandon: Callable[[], None]) -> None:
+            if not context.add_callback(abandon):  # The client is gone already.
+                abandon()
+
         tracer = self.service.tracer
         if not tracer.is_on:
-            return await self.models.infer(asked)
+            return self.models.infer_here(asked, watch)
         headers = dict(context.invocation_metadata() or ())
         parent = parse_traceparent(
             _text(headers.get("traceparent")), _text(headers.get("tracestate"))
@@ -148,7 +156,7 @@ class Methods:
         name = f"infer {asked.model}"
         with tracer.span("grpc", name, asked.id, parent) as span:
             asked.span = span.context
-            return await self.models.infer(asked)
+            return self.models.infer_here(asked, watch)
 
 
 def _model_of(request: Message) -> str:
@@ -167,22 +175,38 @@ def _text(value: str | bytes | None) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _reported(method: Method) -> Method:
-    """The method, whose errors end the call with their status and one line."""
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+Behavior: TypeAlias = Callable[[Request, grpc.ServicerContext], Response]
 
-    async def call(request: Message, context: Context) -> Message:
+
+def _reported(behavior: Behavior[Request, Response]) -> Behavior[Request, Response]:
+    """The behavior, whose errors end the call with their status and one line."""
+
+    def call(request: Request, context: grpc.ServicerContext) -> Response:
         try:
-            return await method(request, context)
+            return behavior(request, context)
         except Exception as error:
             found = serving_error(error)
             code = GRPC_CODES.get(found.status, GRPC_CODES[FAILED])
-            await context.abort(getattr(grpc.StatusCode, code), found.message)
+            context.abort(getattr(grpc.StatusCode, code), found.message)
             raise  # `abort` does not return.
 
     return call
 
 
-def _handlers(to: Methods) -> dict[str, grpc.RpcMethodHandler[Message, Message]]:
+def _on(loop: asyncio.AbstractEventLoop, method: Method) -> Behavior[Message, Message]:
+    """The method, on a loop that runs in another thread."""
+
+    def call(request: Message, context: grpc.ServicerContext) -> Message:
+        return asyncio.run_coroutine_threadsafe(method(request), loop).result()
+
+    return call
+
+
+def _handlers(
+    to: Methods, loop: asyncio.AbstractEventLoop
+) -> dict[str, grpc.RpcMethodHandler[Message, Message]]:
     functions: Mapping[str, Method] = {
         "ServerLive": to.server_live,
         "ServerReady": to.server_ready,
@@ -195,18 +219,42 @@ def _handlers(to: Methods) -> dict[str, grpc.RpcMethodHandler[Message, Message]]
     }
     handlers = {
         name: grpc.unary_unary_rpc_method_handler(
-            _reported(functions[name]), request.FromString, response.SerializeToString
+            _reported(_on(loop, functions[name])),
+            request.FromString,
+            response.SerializeToString,
         )
         for name, (request, response) in methods().items()
         if name in functions
     }
-    infer = cast("Method", to.infer)  # On bytes: it parses them itself.
+    infer = cast("Behavior[Message, Message]", to.infer)  # It parses bytes itself.
     handlers["ModelInfer"] = grpc.unary_unary_rpc_method_handler(_reported(infer))
     return handlers
 
 
-def make_server(service: Service, *, is_shared: bool = False) -> grpc.aio.Server:
-    """The service over gRPC; it has no port yet. To be called within the loop it runs on.
+class GrpcServer:
+    """A server of gRPC."""
+
+    def __init__(self, server: grpc.Server) -> None:
+        self._server = server
+
+    def add_port(self, address: str) -> int:
+        """Listen on an address; the number of the port, 0 where it cannot be had."""
+        try:
+            return self._server.add_insecure_port(address)
+        except RuntimeError:
+            return 0
+
+    def start(self) -> None:
+        """Take requests."""
+        self._server.start()
+
+    async def stop(self, seconds: float | None) -> None:
+        """Take no more requests, and cancel after so many seconds those that run."""
+        await asyncio.to_thread(self._server.stop(seconds).wait)
+
+
+def make_server(service: Service, *, is_shared: bool = False) -> GrpcServer:
+    """The service over gRPC; it has no port yet. To be called within the loop of HTTP.
 
     `is_shared` lets other processes listen on the same port.
     """
@@ -215,8 +263,10 @@ def make_server(service: Service, *, is_shared: bool = False) -> grpc.aio.Server
         ("grpc.max_send_message_length", -1),
         ("grpc.so_reuseport", int(is_shared)),
     )
-    server = grpc.aio.server(options=options)
-    handlers = _handlers(Methods(service))
+    count = service.limits.requests + SPARE_THREADS
+    threads = ThreadPoolExecutor(count, thread_name_prefix="glow-grpc")
+    server = grpc.server(threads, options=options)
+    handlers = _handlers(Methods(service), asyncio.get_running_loop())
     handler = grpc.method_handlers_generic_handler(SERVICE, handlers)
     server.add_generic_rpc_handlers((handler,))
-    return server
+    return GrpcServer(server)

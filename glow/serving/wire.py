@@ -32,7 +32,14 @@ def take_field(data: bytes, field: int) -> tuple[bytes, list[memoryview]]:
         tag, start = data[place], place + 1
         if tag >= CONTINUES:
             tag, start = _varint(data, place)
-        size, start = _content(data, start, tag & 7)
+        if (
+            tag & 7 == LENGTH_DELIMITED
+            and start < len(data)
+            and data[start] < CONTINUES
+        ):
+            size, start = data[start], start + 1
+        else:
+            size, start = _content(data, start, tag & 7)
         end = start + size
         if end > len(data):
             raise ValueError("the message ends within a field")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import time
+from concurrent.futures import CancelledError, Future
 
 import grpc
 import numpy as np
@@ -47,24 +48,29 @@ class Slow:
     def __init__(self, repository):
         self.repository = repository
         self.running = 0
+        self.lock = threading.Lock()
         self.cancelled = threading.Event()
         self.asked = None
 
     def __getattr__(self, name):
         return getattr(self.repository, name)
 
-    async def infer(self, request):
+    def infer_here(self, request, watch):
         if request.model != "slow":
-            return await self.repository.infer(request)
+            return self.repository.infer_here(request, watch)
         self.asked = request
-        self.running += 1
+        done = Future()
+        with self.lock:
+            self.running += 1
         try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
+            watch(done.cancel)
+            done.result(60)
+        except CancelledError:
             self.cancelled.set()
             raise
         finally:
-            self.running -= 1
+            with self.lock:
+                self.running -= 1
         return InferenceResponse("slow", "1", "", {})
 
 
@@ -93,8 +99,8 @@ class Running:
         self.server = make_server(
             Service(self.models, limits, self.metrics, self.tracer)
         )
-        port = self.server.add_insecure_port("127.0.0.1:0")
-        await self.server.start()
+        port = self.server.add_port("127.0.0.1:0")
+        self.server.start()
         return port
 
     def close(self):
