@@ -28,7 +28,7 @@ def mean(builder: GraphBuilder, value: SSAValue, count: Array) -> SSAValue | Non
         return None
     axes = total.attributes_view().ints("axes")
     terms = prod(shape_of(total.input)[axis] for axis in axes)
-    if count.dtype.kind != "f" or not (count == terms).all():
+    if count.dtype.kind in "biu" or not (count == terms).all():
         return None
     found = builder.node(glow.ReduceMeanOp, total.input, axes=list(axes), keepdims=True)
     return builder.reshape(found, shape_of(value))
@@ -75,7 +75,7 @@ def scaled_sum(builder: GraphBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue 
     """The mean, if a product is of a sum and one over the number of its terms."""
     for value, other in ((lhs, rhs), (rhs, lhs)):
         factor = builder.known(other)
-        if factor is None or not factor.size or factor.dtype.kind != "f":
+        if factor is None or not factor.size or factor.dtype.kind in "biu":
             continue
         if not isinstance(summed(value), glow.ReduceSumOp) or not factor.all():
             continue

@@ -57,9 +57,10 @@ class Conversion(ABC):
         """Convert the operations of a block, in order."""
         for op in list(block.ops):
             if self.is_foreign(op):
-                self._replace(op)
+                self.replace(op)
 
-    def _replace(self, op: Operation) -> None:
+    def replace(self, op: Operation) -> None:
+        """Convert one operation, or note why it cannot be."""
         try:
             builder, values = self.convert(op)
             for old, new in zip(op.results, values, strict=True):

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from glow.dialects.glow import BroadcastOp, SelectOp, SplatOp
+from glow.dialects.glow import BroadcastOp, ReshapeOp, SelectOp, SplatOp
 from glow.dialects.glow.elementwise import BinaryOp
 from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.passes.rewriting.node_builder import NodeBuilder
@@ -32,8 +32,17 @@ def fold_broadcasts(module: ModuleOp) -> None:
             smaller[op.result] = op.input
         elif isinstance(op, SplatOp) and shape_of(op.result):
             smaller[op.result] = op.result
+        elif isinstance(op, ReshapeOp) and _only_adds_axes(op):
+            smaller[op.result] = op.input
         elif isinstance(op, READERS):
             _shrink_operands(op, smaller)
+
+
+def _only_adds_axes(op: ReshapeOp) -> bool:
+    """Whether one reader gets a value with more axes of one in front."""
+    shape, own = shape_of(op.result), shape_of(op.input)
+    padded = (*[1] * (len(shape) - len(own)), *own)
+    return shape == padded and op.result.has_one_use()
 
 
 def _shrink_operands(op: NodeOp, smaller: dict[SSAValue, SSAValue]) -> None:

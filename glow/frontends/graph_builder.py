@@ -64,6 +64,9 @@ class GraphBuilder(NodeBuilder):
         if isinstance(owner, SplatOp):
             dtype = dtype_of(element_of(value))
             return np.broadcast_to(np.array(owner.number, dtype), shape_of(value))
+        if isinstance(owner, ReshapeOp):
+            array = self.known(owner.input)
+            return None if array is None else array.reshape(shape_of(value))
         return constant_value(value) if isinstance(owner, ConstantOp) else None
 
     def known_number(self, value: SSAValue, what: str) -> float:

@@ -42,11 +42,14 @@ from glow.passes.rewriting.patterns import RewritePass
 def reduced(
     value: SSAValue, op_class: type[glow.ReduceOp]
 ) -> tuple[SSAValue, tuple[int, ...]] | None:
-    """The operand and the axes of a reduction that keeps its axes."""
+    """The operand and the axes of a reduction that keeps its axes, or loses the first ones."""
     owner = value.owner
-    if not isinstance(owner, op_class) or owner.keepdims is None:
+    if not isinstance(owner, op_class):
         return None
-    return owner.input, owner.attributes_view().ints("axes")
+    axes = owner.attributes_view().ints("axes")
+    if owner.keepdims is None and list(axes) != list(range(len(axes))):
+        return None
+    return owner.input, axes
 
 
 def _trailing_axis(x: SSAValue, axes: tuple[int, ...]) -> int | None:
@@ -166,7 +169,7 @@ def _parameter(
     shape = shape_of(value)
     while len(shape) > wanted.get_num_dims() and shape[0] == 1:
         shape = shape[1:]
-    if len(shape) > wanted.get_num_dims() or value.type == norm.result.type != wanted:
+    if len(shape) > wanted.get_num_dims():
         return None
     value = builder.reshape(value, shape)
     if value.type == wanted:

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects import tensor
+from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import arith
@@ -29,12 +29,19 @@ from glow.dialects.node import NodeOp
 from glow.frontends.conversion import Conversion
 from glow.frontends.fold_biases import fold_biases
 from glow.frontends.fold_broadcasts import fold_broadcasts
+from glow.frontends.fold_positions import fold_positions
+from glow.frontends.fold_reshapes import fold_reshapes
 from glow.frontends.graph_builder import GraphBuilder
 from glow.frontends.inline_calls import inline_calls
 from glow.frontends.linalg import generics, products, tensors, windows
 from glow.frontends.linalg.linalg_builder import LinalgBuilder
 from glow.frontends.results import name_results
 from glow.passes.rewriting.node_builder import erase, erase_dead_nodes
+
+CONTROL = (scf.ForOp, scf.IfOp, scf.WhileOp)
+KEPT = (NodeOp, ReturnOp, scf.YieldOp, scf.ConditionOp, tensor.EmptyOp)
+
+REST = (arith.ConstantOp, tensor.EmptyOp, tensor.InsertSliceOp)
 
 HANDLERS = {
     **generics.HANDLERS,
@@ -51,7 +58,7 @@ class ConvertLinalgToGlowPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert a module, which stays as it is if it has none of it."""
-        if not any(isinstance(one, LinalgOp) for one in op.walk()):
+        if not _is_foreign(op):
             return
         inline_calls(op)
         conversion = LinalgConversion()
@@ -63,6 +70,8 @@ class ConvertLinalgToGlowPass(ModulePass):
         _erase_rest(op)
         fold_broadcasts(op)
         fold_biases(op)
+        fold_positions(op)
+        fold_reshapes(op)
         erase_dead_nodes(op)
 
 
@@ -70,10 +79,20 @@ class LinalgConversion(Conversion):
     """Converts linalg, tensor and constant tensors; scalars are read by those that use them."""
 
     def is_foreign(self, op: Operation) -> bool:
-        """All that is no node, scalar constant or empty tensor."""
-        if isinstance(op, arith.ConstantOp):
-            return isinstance(op.result.type, TensorType)
-        return not isinstance(op, NodeOp | ReturnOp | tensor.EmptyOp)
+        """All that is no node, scalar, empty tensor or end of a body."""
+        if op.name.startswith("arith.") or isinstance(op, tensor.ExtractOp):
+            return any(isinstance(result.type, TensorType) for result in op.results)
+        return not isinstance(op, KEPT) and not tensors.is_continued(op)
+
+    def convert_block(self, block: Block) -> None:
+        """Loops and branches stay what they are, around nodes."""
+        for op in list(block.ops):
+            if isinstance(op, CONTROL):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self.convert_block(inner)
+            elif self.is_foreign(op):
+                self.replace(op)
 
     def convert(self, op: Operation) -> tuple[GraphBuilder, Sequence[SSAValue]]:
         """The values that take the place of the results."""
@@ -84,10 +103,18 @@ class LinalgConversion(Conversion):
         return builder, [values] if isinstance(values, SSAValue) else values
 
 
+def _is_foreign(module: ModuleOp) -> bool:
+    """Whether a module is of linalg, or of tensors that are only moved."""
+    ops = [op for op in module.walk() if not isinstance(op, FuncOp | ReturnOp)]
+    if any(isinstance(op, LinalgOp) for op in ops):
+        return True
+    is_graph = any(isinstance(op, NodeOp) for op in ops)
+    return not is_graph and any(op.name in HANDLERS for op in ops)
+
+
 def _erase_rest(module: ModuleOp) -> None:
-    """Take out the constants, empty tensors and seeds that nothing reads any more."""
+    """Take out what nothing reads any more, and seeds."""
     for op in reversed(list(module.walk())):
         is_read = any(result.uses for result in op.results)
-        is_scalar = isinstance(op, arith.ConstantOp | tensor.EmptyOp) and not is_read
-        if is_scalar or op.name == "ml_program.global":
+        if (isinstance(op, REST) and not is_read) or op.name == "ml_program.global":
             erase(op)

@@ -73,12 +73,15 @@ class LinalgBuilder(GraphBuilder):
             axes[place] = axis
         rest = [at for at in range(len(access.results)) if at not in axes.values()]
         shape, order = shape_of(value), [axes[place] for place in sorted(axes)]
-        moved = self.transpose(value, [*order, *rest])
+        if order != sorted(
+            order
+        ):  # Those left out have one element: they need no place.
+            value = self.transpose(value, [*order, *rest])
         first = min(axes, default=rank)
         sizes = [
             shape[axes[place]] if place in axes else 1 for place in range(first, rank)
         ]
-        return self.reshape(moved, sizes)
+        return self.reshape(value, sizes)
 
     def _first(self, value: SSAValue, access: AffineMap) -> SSAValue:
         """The value at the constants of its map, which are one position each."""

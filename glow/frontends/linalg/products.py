@@ -268,7 +268,7 @@ def _window(
         more = zero_points(builder, value, weights, points)
         result = builder.node(glow.Conv2dIntegerOp, value, weights, *more, **attributes)
         result = builder.convert(result, wanted)
-    elif points or dtype_of(element_of(value)).kind != "f":
+    elif points or dtype_of(element_of(value)).kind in "biu":
         raise GlowError("a convolution of these integers is not supported")
     else:
         node = glow.Conv3dOp if rank == 3 else glow.Conv2dOp

@@ -26,6 +26,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.linalg import IndexOp, YieldOp
 from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.frontends import averages
+from glow.frontends.linalg.gathers import extract
 from glow.frontends.linalg.linalg_builder import LinalgBuilder
 
 NODES: Mapping[str, type[NodeOp]] = {
@@ -173,7 +174,8 @@ class Body:
             return self._outside(op.result)
         name, builder = op.name, self.builder
         if isinstance(op, ExtractOp):
-            return extract(self, op)
+            places = [self.value(one) for one in op.indices]
+            return extract(builder, op, places, self.shape)
         operands = [self.value(one) for one in op.operands]
         if name in ("arith.cmpf", "arith.cmpi"):
             return self._compare(op, *operands)
@@ -181,6 +183,9 @@ class Body:
             return self._cast(op, operands[0])
         if name == "arith.divf":
             return self._divide(*operands)
+        if name == "arith.mulf":
+            mean = averages.scaled_sum(builder, *operands)
+            return mean or builder.node(glow.MulOp, *operands)
         if name == "arith.select" and (found := self._rectified(op)) is not None:
             return found
         is_truth = element_of(operands[-1]) == i1 and name != "arith.select"
@@ -247,32 +252,6 @@ class Body:
         if predicate(compared) not in ("ugt", "uge") or not (is_same and is_zero):
             return None
         return self.builder.node(glow.ReluOp, self.value(value))
-
-
-def extract(body: Body, op: ExtractOp) -> SSAValue:
-    """Elements of a tensor at computed places; rows of it, where only the first is computed."""
-    builder, table = body.builder, op.tensor
-    places = [body.value(one) for one in op.indices]
-    if not places:
-        return table
-    rank, behind = len(body.shape), len(places) - 1
-    extents = shape_of(table)[1:]
-    is_row = all(
-        isinstance(one.owner, IndexOp)
-        and one.owner.integer("dim", 0) == rank - behind + number
-        for number, one in enumerate(op.indices[1:])
-    )
-    first = shape_of(places[0])
-    if is_row and list(extents) == list(body.shape[rank - behind :]):
-        if not behind or (len(first) == rank and set(first[rank - behind :]) <= {1}):
-            rows = builder.reshape(places[0], first[: len(first) - behind])
-            return builder.node(glow.GatherOp, table, rows, axis=0)
-    columns = [builder.spread(one, body.shape) for one in places]
-    parts = [builder.reshape(one, [*body.shape, 1]) for one in columns]
-    indices = (
-        parts[0] if len(parts) == 1 else builder.node(glow.ConcatOp, *parts, axis=rank)
-    )
-    return builder.node(glow.GatherNDOp, table, indices)
 
 
 def evaluate(

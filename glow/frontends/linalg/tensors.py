@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects import tensor
@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import (
     TensorType,
     i1,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from glow.dialects import arith, glow
 from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp
+from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import dense_to_numpy
 from glow.frontends.linalg.linalg_builder import Handlers, LinalgBuilder
@@ -165,15 +165,76 @@ def extract_slice(builder: LinalgBuilder) -> SSAValue:
     """Every stride-th element from the offsets on; axes of size 1 may be dropped."""
     op = builder.anchor
     assert isinstance(op, tensor.ExtractSliceOp)
+    if op.offsets:
+        row = builder.node(glow.DynamicSliceOp, op.source, *_row(op, op.source))
+        return builder.reshape(row, builder.result.get_shape())
     starts, sizes, steps = static(op)
     value = builder.slice(op.source, starts, sizes, steps)
     return builder.reshape(value, builder.result.get_shape())
+
+
+def _row(
+    op: tensor.ExtractSliceOp | tensor.InsertSliceOp, table: SSAValue
+) -> Sequence[SSAValue]:
+    """The index of the one row that a slice is; GlowError for other computed slices."""
+    starts, sizes, steps = (
+        [int(one) for one in values.get_values()]
+        for values in (op.static_offsets, op.static_sizes, op.static_strides)
+    )
+    is_row = sizes == [1, *shape_of(table)[1:]] and set(steps) <= {1}
+    if len(op.offsets) != 1 or any(starts[1:]) or not is_row:
+        raise GlowError("a slice at computed places")
+    return op.offsets
+
+
+def is_continued(op: Operation) -> bool:
+    """Whether an insertion is only what the next one inserts into, which reads both."""
+    use = op.results[0].get_user_of_unique_use() if op.results else None
+    return (
+        isinstance(op, tensor.InsertSliceOp)
+        and isinstance(use, tensor.InsertSliceOp)
+        and use.dest is op.result
+        and not (op.offsets or use.offsets)
+    )
+
+
+def _joined(builder: LinalgBuilder, op: tensor.InsertSliceOp) -> SSAValue | None:
+    """The sources, if they lie one behind the other and fill the result."""
+    chain = [op]
+    while isinstance(before := chain[-1].dest.owner, tensor.InsertSliceOp):
+        chain.append(before)
+    shape, places = builder.result.get_shape(), [static(one) for one in chain[::-1]]
+    first = places[0][1]
+    axes = [axis for axis, size in enumerate(shape) if first[axis] != size] or [0]
+    ends, (axis, *others) = 0, axes
+    for starts, sizes, steps in places:
+        rest = [size for at, size in enumerate(sizes) if at != axis]
+        full = [size for at, size in enumerate(shape) if at != axis]
+        is_next = starts[axis] == ends and not any(starts[:axis] + starts[axis + 1 :])
+        if others or rest != full or not is_next or set(steps) - {1}:
+            return None
+        ends += sizes[axis]
+    if ends != shape[axis]:
+        return None
+    parts = [
+        builder.reshape(one.source, sizes)
+        for one, (_, sizes, _) in zip(chain[::-1], places, strict=True)
+    ]
+    return (
+        parts[0] if len(parts) == 1 else builder.node(glow.ConcatOp, *parts, axis=axis)
+    )
 
 
 def insert_slice(builder: LinalgBuilder) -> SSAValue:
     """The destination with the source at its place: chosen by where that is."""
     op = builder.anchor
     assert isinstance(op, tensor.InsertSliceOp)
+    if op.offsets:
+        row = builder.reshape(op.source, shape_of(op.dest)[1:])
+        return builder.node(glow.DynamicUpdateOp, op.dest, row, *_row(op, op.dest))
+    joined = _joined(builder, op)
+    if joined is not None:
+        return joined
     starts, sizes, steps = static(op)
     shape = builder.result.get_shape()
     if set(steps) - {1}:

@@ -20,8 +20,10 @@ def pool(builder: LinalgBuilder) -> SSAValue:
     name = builder.op.name.partition("pooling_")[2]
     layout, kind = name.split("_", 1)
     space = [one for one in layout if one in "dhw"]
-    if len(space) > 2 or dtype_of(builder.result.element_type).kind != "f":
-        raise GlowError("a pool of three dimensions or of integers is not supported")
+    is_whole = dtype_of(builder.result.element_type).kind in "biu" and kind != "max"
+    if len(space) > 2 or is_whole:
+        what = "of three dimensions" if len(space) > 2 else f"by {kind} of integers"
+        raise GlowError(f"a pool {what} is not supported")
     value, window = builder.ins
     order = [layout.index(one) for one in ("n", "c", *space)]
     moved = builder.transpose(value, order)

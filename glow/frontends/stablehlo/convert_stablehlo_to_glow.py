@@ -32,6 +32,8 @@ from glow.dialects.weights import dense_to_numpy
 from glow.frontends.conversion import Conversion
 from glow.frontends.fold_biases import fold_biases
 from glow.frontends.fold_broadcasts import fold_broadcasts
+from glow.frontends.fold_positions import fold_positions
+from glow.frontends.fold_reshapes import fold_reshapes
 from glow.frontends.graph_builder import GraphBuilder
 from glow.frontends.inline_calls import inline_calls
 from glow.frontends.results import name_results
@@ -78,6 +80,8 @@ class ConvertStablehloToGlowPass(ModulePass):
         conversion.raise_if_any()
         fold_broadcasts(op)
         fold_biases(op)
+        fold_positions(op)
+        fold_reshapes(op)
         erase_dead_nodes(op)
         for name in [name for name in op.attributes if name.startswith("mhlo.")]:
             del op.attributes[name]

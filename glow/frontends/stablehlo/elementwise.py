@@ -94,7 +94,7 @@ def bound(builder: HloBuilder) -> SSAValue:
     end = float("-inf") if builder.op.name == "stablehlo.maximum" else float("inf")
     for value, other in (builder.op.operands, reversed(builder.op.operands)):
         array = builder.known(other)
-        if array is not None and array.size and array.dtype.kind == "f":
+        if array is not None and array.size and array.dtype.kind not in "biu":
             if (array == end).all():
                 return value
     return plain(builder)

@@ -25,10 +25,13 @@ from glow.dialects.errors import GlowError
 from glow.dialects.tosa import TosaOp
 from glow.frontends.conversion import Conversion
 from glow.frontends.fold_broadcasts import fold_broadcasts
+from glow.frontends.fold_positions import fold_positions
+from glow.frontends.fold_reshapes import fold_reshapes
 from glow.frontends.graph_builder import GraphBuilder
 from glow.frontends.inline_calls import inline_calls
 from glow.frontends.results import name_results
 from glow.frontends.tosa import elementwise, movement, quantized, windows
+from glow.frontends.tosa.fold_groups import fold_groups
 from glow.frontends.tosa.tosa_builder import TosaBuilder
 from glow.passes.rewriting.node_builder import erase, erase_dead_nodes
 
@@ -61,7 +64,10 @@ class ConvertTosaToGlowPass(ModulePass):
         for one in list(op.walk()):
             if one.name == SHAPE:
                 erase(one)
+        fold_positions(op)
+        fold_reshapes(op)
         fold_broadcasts(op)
+        fold_groups(op)
         erase_dead_nodes(op)
 
 

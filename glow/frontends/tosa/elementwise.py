@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import AnyFloat, i1, i64
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
@@ -109,8 +109,7 @@ def _quotient(builder: TosaBuilder) -> SSAValue | None:
 def negate(builder: TosaBuilder) -> SSAValue:
     """`zero point of the result - (x - zero point of x)`, saturated."""
     (x, *_) = builder.op.operands
-    dtype = dtype_of(element_of(x))
-    if dtype.kind == "f":
+    if isinstance(element_of(x), AnyFloat):
         return builder.node(glow.NegOp, x)
     total = builder.number(builder.zero_point(1) + builder.zero_point(2), x)
     wide = [builder.convert(one, i64) for one in (total, x)]
@@ -123,7 +122,7 @@ def clamp(builder: TosaBuilder) -> SSAValue:
     (x,) = builder.op.operands
     low, high = builder.scalar("min_val"), builder.scalar("max_val")
     dtype = dtype_of(element_of(x))
-    if dtype.kind != "f":
+    if dtype.kind in "biu":
         return builder.clamp(x, int(low), int(high))
     largest = _largest(dtype)
     low, high = (
@@ -143,8 +142,10 @@ def _largest(dtype: np.dtype[np.generic]) -> float:
 
 
 def reciprocal(builder: TosaBuilder) -> SSAValue:
-    """1 / x."""
+    """1 / x; of 1 / sqrt(x) the square root."""
     (x,) = builder.op.operands
+    if isinstance(x.owner, glow.RsqrtOp):
+        return builder.node(glow.SqrtOp, x.owner.operands[0])
     return builder.node(glow.DivOp, builder.number(1, x), x)
 
 
@@ -157,7 +158,7 @@ def cast(builder: TosaBuilder) -> SSAValue:
     """To other elements; floats are rounded to even, and saturate as integers."""
     (x,) = builder.op.operands
     target = builder.result.element_type
-    is_float = dtype_of(element_of(x)).kind == "f"
+    is_float = dtype_of(element_of(x)).kind not in "biu"
     dtype = dtype_of(target)
     if is_float and dtype.kind in "iu":
         bounds = np.iinfo(dtype.name)

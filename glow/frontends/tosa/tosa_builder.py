@@ -70,7 +70,7 @@ class TosaBuilder(GraphBuilder):
 
     def propagate_nan(self) -> None:
         """Raise GlowError where NaN is to be left out: our nodes let it through."""
-        is_float = dtype_of(element_of(self.op.operands[0])).kind == "f"
+        is_float = dtype_of(element_of(self.op.operands[0])).kind not in "biu"
         if self.word("nan_mode") == "IGNORE" and is_float:
             raise GlowError("nan_mode IGNORE is not supported")
 

@@ -66,7 +66,7 @@ def _convolve(builder: TosaBuilder, weights: SSAValue, group: int) -> SSAValue:
     }
     outs = shape_of(weights)[0]
     is_plane = len(low) == 2
-    if dtype_of(element_of(value)).kind == "f":
+    if dtype_of(element_of(value)).kind not in "biu":
         node = glow.Conv2dOp if is_plane else glow.Conv3dOp
         operands = [value, weights, *_bias(builder, outs)]
         return channels_last(builder, builder.create(node, operands, window))
@@ -121,7 +121,7 @@ def transposed(builder: TosaBuilder) -> SSAValue:
     """A transposed convolution: weights [O, H, W, I], a border that may be cropped."""
     op = builder.op
     value = channels_first(builder, op.operands[0])
-    if dtype_of(element_of(value)).kind != "f":
+    if dtype_of(element_of(value)).kind in "biu":
         raise GlowError("a transposed convolution of integers is not supported")
     weights = builder.transpose(op.operands[1], [3, 0, 1, 2])
     pads = op.integers("out_pad")
@@ -145,11 +145,11 @@ def matmul(builder: TosaBuilder) -> SSAValue:
     """[B, M, K] x [B, K, N]; a matrix where there is one batch."""
     lhs, rhs = builder.op.operands[:2]
     shape = builder.result.get_shape()
-    if dtype_of(element_of(lhs)).kind == "f":
+    if dtype_of(element_of(lhs)).kind not in "biu":
         if shape[0] > 1:
             return builder.node(glow.MatmulOp, lhs, rhs)
-        lhs, rhs = (builder.reshape(one, shape_of(one)[1:]) for one in (lhs, rhs))
-        return builder.reshape(builder.node(glow.MatmulOp, lhs, rhs), shape)
+        matrix = builder.reshape(rhs, shape_of(rhs)[1:])
+        return builder.node(glow.MatmulOp, lhs, matrix)
     points = zero_points(builder, lhs, rhs, 2)
     return builder.node(glow.MatmulIntegerOp, lhs, rhs, *points)
 
@@ -167,7 +167,7 @@ def pool(builder: TosaBuilder) -> SSAValue:
         "strides": op.integers("stride"),
         "pads": [*low, *high],
     }
-    if dtype_of(element_of(value)).kind == "f":
+    if dtype_of(element_of(value)).kind not in "biu":
         return channels_last(builder, builder.node(node, value, **window))
     points = [0, 0] if is_max else [builder.zero_point(1), builder.zero_point(2)]
     value = as_quantized(builder, value, unit_type(value, points[0]))
@@ -188,7 +188,7 @@ def resize(builder: TosaBuilder) -> SSAValue:
     A point `y` of the result lies at `(y * d + offset) / n` of the input (TOSA 1.0, RESIZE).
     """
     op, (value, *_) = builder.op, builder.op.operands
-    if dtype_of(element_of(value)).kind != "f":
+    if dtype_of(element_of(value)).kind in "biu":
         raise GlowError("a resized tensor of integers is not supported")
     if len(op.operands) == 4:
         scale, offset = builder.sizes(op.operands[1]), builder.sizes(op.operands[2])
