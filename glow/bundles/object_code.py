@@ -40,6 +40,7 @@ from glow.bundles.symbol_names import with_prefixed_symbols
 from glow.bundles.wasm.object_file import LINKER_SYMBOLS, symbols_of
 from glow.dialects.errors import GlowError
 from glow.lowering.target.llvm_library import llvm
+from glow.lowering.target.named_targets import NAMED_TARGETS
 from glow.lowering.target.target import Target
 from glow.runtime.native_code import emit_object, llvm_target, parse
 
@@ -48,6 +49,12 @@ C_LIBRARY = ("memcpy", "memset")
 
 COMPILER_RUNTIME = "__"
 """What functions of the compiler's own runtime begin with (`__aeabi_fadd`, `__udivdi3`)."""
+
+F64_FUNCTIONS = frozenset(
+    "acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp exp2 expm1 floor fma fmod "
+    "log log10 log1p log2 pow remainder rint round roundeven sin sinh sqrt tan tanh trunc".split()
+)
+"""The C library's functions of f64; those of f32 have an `f` behind."""
 
 HOSTED = ("linux", "darwin", "windows")
 """Systems, in LLVM's triples, that load programs where there is room."""
@@ -83,12 +90,10 @@ def bundle_object(
     found = emitted(module, machine, target)
     missing = missing_functions(found.content, target, settings)
     if missing:
-        raise GlowError(
-            f"the code for {target.cpu} calls {', '.join(missing)}, which bundles do not "
-            "have",
-            node=node_that_calls(missing[0], module, program, settings),
-            hint="an operator of the network has no code for this target",
-        )
+        nodes = {
+            name: node_that_calls(name, module, program, settings) for name in missing
+        }
+        raise missing_code(nodes, target)
     if target.is_wasm:  # Whose labels have no names.
         return found
     return found._replace(content=with_prefixed_symbols(found.content, settings.name))
@@ -277,6 +282,35 @@ def missing_functions(
         if name not in allowed
         and (target.is_wasm or not name.startswith(COMPILER_RUNTIME))
     ]
+
+
+def row_name(target: Target) -> str:
+    """The target's name in the table; its CPU where it has other features."""
+    what = target.triple, target.cpu, target.features
+    names = (
+        name
+        for name, row in NAMED_TARGETS.items()
+        if (row.triple, row.cpu, row.features) == what
+    )
+    return next(names, target.cpu)
+
+
+def missing_code(nodes: Mapping[str, str | None], target: Target) -> GlowError:
+    """The error for functions that a target does not have, by the nodes that call them."""
+    (first, *others) = dict.fromkeys(nodes.values())
+    calls = [
+        f"{name} (at node '{node}')" if others and node else name
+        for name, node in nodes.items()
+    ]
+    hint = "an operator of the network has no code for this target"
+    if not F64_FUNCTIONS.isdisjoint(nodes):
+        hint = "bundles have such functions of f32 only: export the network in f32"
+    return GlowError(
+        f"the code for {row_name(target)} calls {', '.join(calls)}, which bundles do "
+        "not have",
+        node=None if others else first,
+        hint=hint,
+    )
 
 
 def node_that_calls(

@@ -22,7 +22,9 @@ from glow.bundles.build import build_bundle
 from glow.bundles.bundle import BundleSettings
 from glow.bundles.elf import ObjectSymbols
 from glow.bundles.names import default_name, function_names
+from glow.bundles.object_code import missing_code
 from glow.bundles.writer import bundle_files, write_files
+from glow.lowering.target.target import Target
 from glow.compiler import load
 from glow.dialects.errors import GlowError, UsageError
 from glow.options import CompileOptions
@@ -319,8 +321,16 @@ func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
     options = CompileOptions(target="neon")
     module = Parser(new_context(), text).parse_module()
     message = r"calls sin, which bundles do not have \(at node 'sin'\)"
-    with pytest.raises(GlowError, match=message):
+    with pytest.raises(GlowError, match=message) as error:
         build_bundle({"net": module}, options, BundleSettings("net"))
+    assert "neon" in str(error.value)
+    assert "f32 only" in str(error.value)
+
+
+def test_all_functions_without_code_are_told():
+    calls = {"sin": "angle", "exp": "power", "pow": None}
+    text = str(missing_code(calls, Target.from_string("wasm-simd")))
+    assert "wasm-simd calls sin (at node 'angle'), exp (at node 'power'), pow" in text
 
 
 def test_a_profile_of_another_network_is_refused(tmp_path):
