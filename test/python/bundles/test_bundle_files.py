@@ -24,9 +24,9 @@ from glow.bundles.elf import ObjectSymbols
 from glow.bundles.names import default_name, function_names
 from glow.bundles.object_code import missing_code
 from glow.bundles.writer import bundle_files, write_files
-from glow.lowering.target.target import Target
 from glow.compiler import load
 from glow.dialects.errors import GlowError, UsageError
+from glow.lowering.target.target import Target
 from glow.options import CompileOptions
 from glow.tools.glow import run_glow
 from glow.universe import new_context
