@@ -20,6 +20,7 @@ from glow.runtime.buffers import IN_PLACE_BYTES, aligned_empty
 from glow.runtime.constants import Piece, shared_segment
 from glow.runtime.executable import Bytes, Executable
 from glow.runtime.threads.cores import available_cores
+from glow.runtime.threads.thread_choice import ThreadChoice
 from glow.runtime.threads.thread_pool import thread_pool
 
 Array = npt.NDArray[np.generic]
@@ -176,6 +177,7 @@ class NativeFunction:
             thread_pool(),
         )
         self._used_threads = 1 if program.is_small else threads or available_cores()
+        self._choice = ThreadChoice(self._used_threads)
         self._table = argument_table(program)
         self._own_places = [a.offset for a in (*program.inputs, *program.outputs)]
         self._quiet = bytes(len(program.reports))
@@ -286,12 +288,12 @@ class NativeFunction:
         self._idle.append(buffers)
 
     def _call(self, buffers: Buffers, threads: int | None) -> None:
-        used = self._used_threads
-        self._executable.run_at(
-            buffers.mutables_address,
-            buffers.activations_address,
-            used if threads is None or threads > used else threads,
-        )
+        run_at, most = self._executable.run_at, self._used_threads
+        places = buffers.mutables_address, buffers.activations_address
+        if most > 1 and (threads is None or threads >= most):
+            self._choice.run(lambda count: run_at(*places, count))
+        else:
+            run_at(*places, most if threads is None else min(threads, most))
         if self._quiet and bytes(buffers.reports) != self._quiet:
             self._raise_report(buffers)
 
