@@ -6,11 +6,13 @@ of the number that the fold starts with. Empty pieces of a concatenation vanish.
     %0 = glow.reduce_sum %x axes [1] : tensor<2xf32>      // %x : tensor<2x0xf32>
   becomes
     %0 = glow.splat 0.0 : tensor<2xf32>
+
+Of quantized elements it is the stored number that is filled in.
 """
 
 from __future__ import annotations
 
-from math import inf, nan, prod
+from math import inf, isnan, nan, prod
 from typing import cast
 
 import numpy as np
@@ -22,6 +24,8 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.quant import Quantization, UniformQuantizedType, storage_cast
+from glow.dialects.quantized import is_quantized, parameters_of, stored_type
 from glow.dialects.weights import dtype_of
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type
 
@@ -33,6 +37,8 @@ def is_empty(value: SSAValue) -> bool:
 
 def extremes(element: Attribute) -> tuple[float, float]:
     """The least and the greatest number of an element type."""
+    if isinstance(element, UniformQuantizedType):
+        return -inf, inf
     dtype = dtype_of(element)
     if dtype.kind == "b":
         return 0, 1
@@ -85,11 +91,26 @@ def eliminate_empty(op: NodeOp) -> None:
 def _splat(op: NodeOp, number: float) -> None:
     """Replace all results by one number."""
     builder = NodeBuilder(op)
-    splats = [
-        glow.SplatOp.from_number(number, cast(TensorType[Attribute], result.type))
-        for result in op.results
-    ]
-    builder.replace(*(builder.insert(splat).results[0] for splat in splats))
+    builder.replace(*(_filled(builder, number, one.type) for one in op.results))
+
+
+def _filled(builder: NodeBuilder, number: float, result: Attribute) -> SSAValue:
+    result = cast(TensorType[Attribute], result)
+    if not is_quantized(result):
+        return builder.insert(glow.SplatOp.from_number(number, result)).results[0]
+    integer = stored_number(number, parameters_of(result))
+    splat = glow.SplatOp.from_number(integer, stored_type(result))
+    filled = builder.insert(splat).results[0]
+    return builder.insert(storage_cast(filled, result)).results[0]
+
+
+def stored_number(number: float, data: Quantization) -> int:
+    """What is stored for a number, the least for NaN; an axis has the scale of its first index."""
+    low, high = data.limits
+    if isnan(number):
+        return low
+    steps = round(number / data.scales[0]) + data.zero_points[0]
+    return min(max(steps, low), high)
 
 
 class EliminateEmptyTensorsPass(ModulePass):

@@ -41,24 +41,10 @@ def of_operation(operation: type) -> ScalarRegion:
 
 LAST_EXPONENTS = [88.72283, 88.72284, 127.99999, 128]
 """Of e and 2: those of the last finite results, and those behind them."""
-EDGES = np.array(
-    [
-        0.0,
-        -0.0,
-        1,
-        -1,
-        np.inf,
-        -np.inf,
-        np.nan,
-        1e-45,
-        1e38,
-        -1e38,
-        1000,
-        -1000,
-        *LAST_EXPONENTS,
-    ],
-    np.float32,
-)
+EDGES = np.append(
+    [0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, 1e38, -1e38, 1000, -1000],
+    LAST_EXPONENTS,
+).astype(np.float32)
 SMALL = (10.0 ** np.linspace(-30, 0, 5001)).astype(np.float32)
 POSITIVE = np.exp(np.linspace(-103, 88.7, 100_001)).astype(np.float32)
 MIDDLE = np.linspace(-12, 12, 100_001).astype(np.float32)
