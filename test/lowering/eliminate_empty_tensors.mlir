@@ -31,7 +31,7 @@ func.func @pieces(%x: tensor<2x3xf32>, %e: tensor<0x3xf32>) -> tensor<4x3xf32> {
 // CHECK-NEXT: quant.scast %{{.*}} : tensor<2x4xi8> to tensor<2x4x!quant.uniform<i8:f32
 // CHECK: glow.splat 12 : tensor<2x2xi8>
 // CHECK: glow.splat -128 : tensor<2xi8>
-// CHECK: glow.splat 0 : tensor<0x8xi8>
+// CHECK: glow.splat 7 : tensor<0x8xi8>
 func.func @quantized(%x: tensor<2x0xf32>, %w: tensor<0x4xf32>, %e: tensor<0x8xf32>) -> (tensor<2x4xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<0x8xf32>) {
   %q = quant.qcast %x : tensor<2x0xf32> to tensor<2x0x!quant.uniform<i8:f32, 0.1:7>>
   %v = quant.qcast %w : tensor<0x4xf32> to tensor<0x4x!quant.uniform<i8:f32, 0.02>>
