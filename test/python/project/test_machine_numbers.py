@@ -71,8 +71,8 @@ KNOWN = {
         ALIGNMENT BARRIER_BYTES
     """,
     "how a search measures: candidates, runs, how long each takes": """
-        BLOCK_SECONDS COLD_SHARE CUTS LONGEST_NANOSECONDS MOST MOST_LEARNED NETWORKS PERIOD
-        PROFILED_RUNS TRIED
+        BLOCK_SECONDS COLD_SHARE CUTS LONGEST_NANOSECONDS MIDDLE MOST MOST_LEARNED NETWORKS
+        PERIOD PROFILED_RUNS TRIED
     """,
     "how measured figures are told from noise": """
         IMPOSSIBLE NOISE

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from glow.backends.cpu.dialect.config import (
@@ -68,6 +68,8 @@ CUTS = 4
 """In how many ways a run of pixels is cut into tiles of equal size, for each width of them."""
 
 SEGMENTS = (1, 2, 4)
+MIDDLE = 7.5
+"""Pixels of depthwise tiles that are seldom far from the best."""
 
 
 def candidates(spec: Any, target: Target) -> list[Any]:
@@ -94,17 +96,32 @@ def equal_cuts(run: int, most: int) -> list[int]:
 def _conv2d(
     spec: Conv2dSpec, target: Target, first: ConvConfig
 ) -> Iterator[ConvConfig]:
-    """Tiles of rows with and without their borders, then other orders of the best of them."""
+    """Tiles of rows with and without their borders, in turns with other orders of the best of
+    them and with other segments.
+    """
     if first.order == PIXELS or first.images:
         return
-    model = spec.model(target)
-    tiles = sorted(_conv_tiles(spec, model), key=lambda tile: tile[0])
-    for order in (first.order, *(o for o in ORDERS if o not in (first.order, PIXELS))):
-        for _, tile in tiles if order == first.order else tiles[:CUTS]:
-            config = replace(tile, order=order)
-            yield replace(config, segments=_conv_segments(spec, config))
-    for segments in SEGMENTS:
-        yield replace(first, segments=segments)
+    tiles = sorted(_conv_tiles(spec, spec.model(target)), key=lambda tile: tile[0])
+    orders = [first.order, *(o for o in ORDERS if o not in (first.order, PIXELS))]
+    groups = [
+        [_ordered(spec, tile, order) for _, tile in tiles[: None if n == 0 else CUTS]]
+        for n, order in enumerate(orders)
+    ]
+    groups.append([replace(first, segments=segments) for segments in SEGMENTS])
+    yield from in_turns(groups)
+
+
+def _ordered(spec: Conv2dSpec, tile: ConvConfig, order: str) -> ConvConfig:
+    config = replace(tile, order=order)
+    return replace(config, segments=_conv_segments(spec, config))
+
+
+def in_turns(groups: Sequence[Sequence[ConvConfig]]) -> Iterator[ConvConfig]:
+    """The first of each group, then the second ones, and so on: candidates that differ much come
+    early.
+    """
+    for turn in zip_longest(*groups):
+        yield from (config for config in turn if config is not None)
 
 
 def _conv_tiles(
@@ -158,15 +175,18 @@ def _plain(
 def _planes(
     spec: BlockedPlanes, target: Target, first: DepthwiseConfig
 ) -> Iterator[DepthwiseConfig]:
-    """All sizes of tiles; a size of side columns is the model's or the row's."""
+    """All sizes of tiles, those in the middle first: small ones load weights again and again,
+    large ones leave remainders. A size of side columns is the model's or the row's.
+    """
     if first.by_pixel:
         return
+    sizes = sorted(range(1, MAX_PIXELS + 1), key=lambda size: abs(size - MIDDLE))
     for segments in dict.fromkeys((first.segments, *SEGMENTS)):
-        for pixels in range(MAX_PIXELS, 0, -1):
-            for sides in dict.fromkeys(
-                (first.sides, min(pixels, _height(spec.window)))
-            ):
-                yield DepthwiseConfig(pixels, sides, segments)
+        for pixels in sizes:
+            yield DepthwiseConfig(pixels, first.sides, segments)
+        for pixels in sizes:
+            sides = min(pixels, _height(spec.window))
+            yield DepthwiseConfig(pixels, sides, segments)
 
 
 def _height(window: Window) -> int:
