@@ -244,7 +244,7 @@ class LlvmBuilder:
         does not, which `inbounds` would make poison.
         """
         properties = gep_properties(xllvm.GEP_USE_SSA_VAL)
-        return self.emit(xllvm.GEPOp, (pointer, distance), POINTER, properties)
+        return self.emit(xllvm.GEPOp, (pointer, distance), pointer.type, properties)
 
     def offset_constant(self, pointer: SSAValue, distance: int) -> SSAValue:
         """Returns a pointer advanced by a constant number of bytes."""
@@ -252,7 +252,8 @@ class LlvmBuilder:
             return pointer
         if not -GEP_LIMIT < distance < GEP_LIMIT:
             return self.offset(pointer, self.integer(distance))
-        return self.emit(xllvm.GEPOp, (pointer,), POINTER, gep_properties(distance))
+        properties = gep_properties(distance)
+        return self.emit(xllvm.GEPOp, (pointer,), pointer.type, properties)
 
     # Memory --------------------------------------------------------------------
 

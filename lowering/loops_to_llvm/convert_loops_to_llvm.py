@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
-from glow.lowering.loops_to_llvm.layout import layout_of
+from glow.lowering.loops_to_llvm.layout import RegisterLayout, layout_of
 from glow.lowering.loops_to_llvm.rules import RULES
 from glow.lowering.target.program_target import settle_plain_target
 from glow.lowering.target.target import Target
@@ -31,12 +31,16 @@ EXTERNAL = xllvm.LinkageAttr("external")
 
 def flat_type(type_: Attribute, target: Target) -> Attribute:
     """Returns the LLVM type of an argument or result."""
-    types = layout_of(type_, 16, IntegerType(target.index_bits)).types
-    if len(types) != 1:
+    return only_register(type_, layout_of(type_, 16, IntegerType(target.index_bits)))
+
+
+def only_register(type_: Attribute, layout: RegisterLayout) -> Attribute:
+    """Returns the LLVM type of what a function takes or gives: one register."""
+    if len(layout.types) != 1:
         raise DiagnosticException(
             f"loops-to-llvm: {type_} cannot be a function argument or result"
         )
-    return types[0]
+    return layout.types[0]
 
 
 def signature(function: func.FuncOp, target: Target) -> LLVMFunctionType:
@@ -71,7 +75,10 @@ def lower_function(
 
 def lower_function_body(low: FunctionLowering, block: Block) -> None:
     """Lowers the only block of a function."""
-    types = [flat_type(argument.type, low.target) for argument in block.args]
+    types = [
+        only_register(argument.type, low.layout_of(argument.type))
+        for argument in block.args
+    ]
     begin = Block(arg_types=types)
     for argument, lowered in zip(block.args, begin.args, strict=True):
         lowered.name_hint = argument.name_hint

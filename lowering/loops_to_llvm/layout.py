@@ -99,10 +99,15 @@ def byte_strides(type_: MemRefType) -> tuple[int, ...]:
     return tuple(size * stride for stride in strides if stride is not None)
 
 
+ANY_WIDTH = 1 << 30
+
+
 @bounded_cache
-def chunks_of(width: int, lanes: int) -> tuple[tuple[int, int], ...]:
-    """Returns (first lane, width) of the registers of a row."""
-    if width & (width - 1) == 0:
+def chunks_of(
+    width: int, lanes: int, widest: int = ANY_WIDTH
+) -> tuple[tuple[int, int], ...]:
+    """Returns (first lane, width) of the registers of a row, none wider than `widest`."""
+    if width & (width - 1) == 0 and width <= widest:
         return ((0, width),)
     chunks = [(first, lanes) for first in range(0, width - lanes + 1, lanes)]
     first, piece = len(chunks) * lanes, lanes // 2
@@ -136,8 +141,10 @@ class RegisterLayout(NamedTuple):
 
 
 @bounded_cache
-def layout_of(type_: Attribute, lanes: int, index: IntegerType = i64) -> RegisterLayout:
-    """Returns the registers of a type.
+def layout_of(
+    type_: Attribute, lanes: int, index: IntegerType = i64, widest: int = ANY_WIDTH
+) -> RegisterLayout:
+    """Returns the registers of a type, of at most `widest` lanes.
 
     `lanes` is the target's for 32-bit elements. An `index` of the target stands in the first
     bytes of eight where it is in memory, as little-endian machines have it.
@@ -153,7 +160,7 @@ def layout_of(type_: Attribute, lanes: int, index: IntegerType = i64) -> Registe
     element = llvm_element(element_of(type_))
     if isinstance(element_of(type_), IndexType) and index != i64:
         raise DiagnosticException(f"loops-to-llvm: {type_} needs indices of 64 bits")
-    chunks = chunks_of(shape[-1], lanes)
+    chunks = chunks_of(shape[-1], lanes, widest)
     row = tuple(register_type(element, width) for _, width in chunks)
     return RegisterLayout(
         shape[:-1],

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from glow.runtime.native_function import NativeProgram
 
 OPENCL_C = "opencl-c"
+SPIRV = "spirv"
 
 
 class OpenClBackend(CpuBackend):
@@ -33,13 +34,14 @@ class OpenClBackend(CpuBackend):
     tuning_features = Backend.tuning_features
 
     def pipeline(self, options: CompileOptions) -> Pipeline:
-        """The CPU's to loops, then the text of the kernels."""
+        """The CPU's to loops, then the kernels as text, or as SPIR-V."""
         from glow.backends.pipeline import LOOPS, Phase, Pipeline
 
         pipeline = super().pipeline(options)
         phases = list(pipeline.phases)[: pipeline.names.index(LOOPS) + 1]
         text = Phase(OPENCL_C, "OpenCL C text of the kernels", is_export=True)
-        return Pipeline([*phases, text], pipeline.compile_from)
+        binary = Phase(SPIRV, "SPIR-V 1.2 of the kernels", is_export=True)
+        return Pipeline([*phases, text, binary], pipeline.compile_from)
 
     def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
         """The main function of a module on a device."""
@@ -56,11 +58,13 @@ class OpenClBackend(CpuBackend):
     def export(
         self, module: ModuleOp, phase: str, options: CompileOptions
     ) -> str | bytes:
-        """The kernels of a program of loops as OpenCL C; needs no device."""
+        """The kernels of a program of loops as OpenCL C or SPIR-V; needs no device."""
         from glow.backends.opencl.sources import module_text
+        from glow.backends.opencl.spirv import module_spirv
         from glow.lowering.target.target import Target
 
-        return module_text(module, Target.from_string(options.target))
+        write = module_spirv if phase == SPIRV else module_text
+        return write(module, Target.from_string(options.target))
 
     def prepare(self) -> None:
         """Nothing: the driver compiles."""

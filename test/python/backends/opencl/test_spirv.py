@@ -1,0 +1,114 @@
+"""Kernels as SPIR-V; where `spirv-val` is installed (Debian's spirv-tools), it checks them."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from xdsl.dialects.builtin import ModuleOp
+
+from glow import GlowError
+from glow.backends.opencl.spirv import kernels_text, module_spirv, without_single_lanes
+from glow.compiler import load, lower
+from glow.frontends.mlir import parse_text
+from glow.lowering.target.target import Target
+from glow.options import CompileOptions
+from glow.universe import new_context
+
+MLP = ROOT / "examples" / "digits" / "mlp.onnx"
+AVX2 = Target.from_string("avx2")
+
+KERNEL = """
+func.func @f(%x: memref<7x3xf32>, %y: memref<7x3xf32>, %lo: index, %hi: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %stack = memref.alloca() {{alignment = 64 : i64}} : memref<3xf32>
+  scf.for %i = %lo to %hi step %c1 {{
+    memref.prefetch %x[%i, %c0], read, locality<3>, data : memref<7x3xf32>
+    %0 = vector.transfer_read %x[%i, %c0], %zero {{in_bounds = [true]}}
+      : memref<7x3xf32>, vector<3xf32>
+    %1 = {operation} %0 : vector<3xf32>
+    vector.store %1, %stack[%c0] : memref<3xf32>, vector<3xf32>
+    %2 = memref.load %stack[%c1] : memref<3xf32>
+    memref.store %2, %y[%i, %c0] : memref<7x3xf32>
+  }}
+  func.return
+}}
+"""
+
+
+def kernel(operation: str) -> ModuleOp:
+    return parse_text(new_context(), KERNEL.format(operation=operation), "kernel.mlir")
+
+
+def validate(code: bytes, folder: Path) -> None:
+    """Ask `spirv-val`; skips the test where there is none."""
+    if shutil.which("spirv-val") is None:
+        pytest.skip("spirv-val is not installed")
+    file = folder / "kernels.spv"
+    file.write_bytes(code)
+    command = ["spirv-val", "--target-env", "opencl2.2", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout + done.stderr, done.returncode) == ("", 0)
+
+
+def test_buffers_are_global_and_the_stack_is_private(tmp_path: Path) -> None:
+    """Rows of three elements are vectors of two and of one, which SPIR-V has not."""
+    (function,) = kernel("math.sqrt").ops
+    text = kernels_text([function], AVX2)
+    assert "<1 x " not in text
+    assert "store <2 x float> %" in text
+    assert "ptr addrspace(1) %v" in text
+    assert "define spir_kernel void @f_entry(ptr addrspace(1) %b0, i64 %o0" in text
+    code = module_spirv(kernel("math.sqrt"), AVX2)
+    magic, version = struct.unpack("<II", code[:8])
+    assert (magic, version) == (0x07230203, 0x00010200)
+    assert b"f_entry\0" in code
+    validate(code, tmp_path)
+
+
+LANES = """
+%a = insertelement <1 x float> poison, float %x, i64 0
+%b = shufflevector <4 x float> %v, <4 x float> %w, <1 x i32> <i32 6>
+%c = shufflevector <1 x float> %a, <1 x float> %b, <1 x i32> <i32 1>
+%d = call <1 x float> @llvm.fma.v1f32(<1 x float> %a, <1 x float> splat (float 0x3), <1 x float> %c)
+%e = extractelement <1 x float> %d, i64 0
+%f = fadd <4 x float> %v, splat (float 0x3FF)
+"""
+ELEMENTS = """
+%a = bitcast float %x to float
+%b = extractelement <4 x float> %w, i64 2
+%c = bitcast float %b to float
+%d = call float @llvm.fma.f32(float %a, float 0x3, float %c)
+%e = bitcast float %d to float
+%f = fadd <4 x float> %v, splat (float 0x3FF)"""
+
+
+def test_vectors_of_one_lane_are_elements() -> None:
+    assert without_single_lanes(LANES) == ELEMENTS
+
+
+@pytest.mark.parametrize("operation", ["math.exp", "math.tanh", "math.floor"])
+def test_functions_of_odd_rows(operation: str, tmp_path: Path) -> None:
+    validate(module_spirv(kernel(operation), AVX2), tmp_path)
+
+
+def test_the_kernels_of_a_network_are_one_module(tmp_path: Path) -> None:
+    code = lower(load(MLP), "spirv", CompileOptions("opencl", "avx2"))
+    assert isinstance(code, bytes)
+    assert code.count(b"_entry\0") >= 3
+    validate(code, tmp_path)
+
+
+def test_a_kernel_without_spirv_is_one_line() -> None:
+    """LLVM ends its process at an instruction of another machine; ours goes on."""
+    clock = '%t = llvm.call_intrinsic "llvm.x86.rdtsc"() : () -> i64'
+    text = KERNEL.format(operation="math.sqrt").replace("%2 =", f"{clock}\n    %2 =")
+    module = parse_text(new_context(), text, "kernel.mlir")
+    with pytest.raises(GlowError, match="LLVM has no SPIR-V for kernels 'f'"):
+        module_spirv(module, AVX2)
