@@ -4,7 +4,8 @@
 
 The peer is Python's `ai-edge-litert` on one thread, which hands networks to XNNPACK; QEMU's user
 emulation runs it as a Neoverse N1 (dot products, no i8mm) and counts all that `invoke` takes, by
-the difference of few and many calls. Ours is a bundle for `neon-dotprod` in Unicorn. Needs
+the difference of few and many calls. Ours is a bundle for `neon-dotprod` in Unicorn; both take and
+give bytes. Needs
 `qemu-user` and GCC, TensorFlow's schema (`pip install tflite-micro`), and for AArch64:
 
     ROOT      an unpacked Debian with python3.11, libc6, libstdc++6 and what these need
@@ -18,6 +19,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import onnx
 
 import glow
@@ -120,11 +122,13 @@ def bundle_instructions(model: onnx.ModelProto, folder: Path) -> int:
     path, profile = folder / "model.onnx", folder / "profile.yaml"
     onnx.save(model, path)
     embedded.profile_of(model).save(str(profile))
-    command = ["compile", str(path), "--emit=bundle", f"--quantize={profile}"]
+    quantize = f"--quantize=profile={profile} interface=integer"
+    command = ["compile", str(path), "--emit=bundle", quantize]
     out = folder / "bundle"
     run_glow([*command, f"--target={TARGET}", "-o", str(out)])
     network = glow.load(out, emulate=True)
-    network.run(embedded.sample_inputs(model))
+    inputs = embedded.sample_inputs(model)
+    network.run({name: np.ones(x.shape, np.uint8) for name, x in inputs.items()})
     return network.code.last.instructions
 
 

@@ -115,12 +115,16 @@ def at_most(builder: ValueBuilder, x: SSAValue, limit: float) -> SSAValue:
     order is what `vminps` computes.
     """
     bound = builder.like(limit, x)
+    if builder.target.is_aarch64:
+        return builder.binary(arith.MinimumfOp, x, bound)
     return builder.select(builder.cmpf("ogt", x, bound), bound, x)
 
 
 def at_least(builder: ValueBuilder, x: SSAValue, limit: float) -> SSAValue:
     """The larger of x and a constant, NaN if x is; see `at_most`."""
     bound = builder.like(limit, x)
+    if builder.target.is_aarch64:
+        return builder.maximumf(x, bound)
     return builder.select(builder.cmpf("olt", x, bound), bound, x)
 
 

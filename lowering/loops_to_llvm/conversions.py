@@ -27,8 +27,11 @@ from glow.lowering.loops_to_llvm.function_lowering import (
 from glow.lowering.loops_to_llvm.layout import boolean_like, integer_width
 from glow.lowering.loops_to_llvm.lazy import LazyRegisters
 from glow.lowering.loops_to_llvm.narrowing import (
+    are_neighbours,
+    joined_bytes,
     low_bytes,
     narrows_by_saturation,
+    nearest,
     rounded_by_sum,
     rounds,
     rounds_by_sum,
@@ -135,6 +138,9 @@ def float_to_signed(low: FunctionLowering, op: arith.FPToSIOp) -> None:
         return
     registers: list[SSAValue] = []
     for register in low.registers(owner.operand):
+        if (number := nearest(low, register)) is not None:
+            registers.append(number)
+            continue
         type_ = with_element(register.type, i32)
         source, target = mangled("", register.type), mangled("", type_)
         name = f"llvm.lrint{target}{source}"
@@ -144,7 +150,9 @@ def float_to_signed(low: FunctionLowering, op: arith.FPToSIOp) -> None:
 
 def truncate_integer(low: FunctionLowering, op: arith.TruncIOp) -> None:
     """Keeps the low bits."""
-    if not narrows_by_saturation(low, op):
+    if are_neighbours(low, op):
+        low.set_registers(op.result, joined_bytes(low, low.registers(op.input)))
+    elif not narrows_by_saturation(low, op):
         conversion(xllvm.TruncOp)(low, op)
     elif (byte := saturated_byte(low, op)) is not None:
         low.set_registers(op.result, saturated_bytes(low, byte))

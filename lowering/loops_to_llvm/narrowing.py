@@ -13,11 +13,19 @@ On WebAssembly the low bytes of four registers become one by its instructions th
 saturation, each number being masked first: a shuffle of bytes takes more. Where the constants are
 the bounds of a byte, saturation clamps, and nothing is masked. The sum's bits stand in the order of
 floats for positive ones, infinity too, so that only its sign need be kept from below.
+
+LLVM makes two instructions of `lrint` on AArch64, which has one for both. The words of several
+registers become bytes as one wide vector there, in three instructions for four registers; one by
+one they would take two each, and more to bring the bytes together:
+
+    %bytes = arith.trunci %words         ->   %wide  = shufflevector ... : <16 x i32>
+      : vector<4x4xi32> to vector<4x4xi8>     %bytes = trunc %wide : <16 x i32> to <16 x i8>
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects import llvm as xllvm
@@ -34,9 +42,16 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import arith, llvm
-from glow.lowering.loops_to_llvm.builder import FLOAT, predicate_properties
+from glow.lowering.loop_builder.ir_types import shape_of
+from glow.lowering.loops_to_llvm.builder import FLOAT, mangled, predicate_properties
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
-from glow.lowering.loops_to_llvm.layout import boolean_like, lanes_of, register_type
+from glow.lowering.loops_to_llvm.layout import (
+    boolean_like,
+    element_of,
+    lanes_of,
+    register_type,
+)
+from glow.lowering.type_guards import is_vector
 
 ROUNDER = 1.5 * 2**23
 """Floats near it are whole, on both sides."""
@@ -212,3 +227,68 @@ def _joined(low: FunctionLowering, group: list[SSAValue], narrow: str) -> SSAVal
 
 
 _HALVES, _BYTES = register_type(i16, 2 * LANES), register_type(i8, BYTES)
+
+
+def nearest(low: FunctionLowering, register: SSAValue) -> SSAValue | None:
+    """Returns floats as i32, rounded to the nearest, of two to the even one; None where there is
+    no instruction for it.
+    """
+    type_, builder = register.type, low.builder
+    count = lanes_of(type_) if is_vector(type_) else 1
+    if not low.target.is_aarch64 or element_of(type_) != f32:
+        return None
+    if count in (1, LANES):
+        words = register_type(i32, count) if count > 1 else i32
+        name = f"llvm.aarch64.neon.fcvtns{mangled('', words)}{mangled('', type_)}"
+        return builder.intrinsic(name, (register,), words)
+    if count % (2 * LANES):
+        return None
+    poison, half = builder.poison(type_), count // 2
+    parts = [
+        nearest(low, builder.shuffle(register, poison, tuple(lanes)))
+        for lanes in (range(half), range(half, count))
+    ]
+    first, second = (part for part in parts if part is not None)
+    return builder.shuffle(first, second, tuple(range(count)))
+
+
+def are_neighbours(low: FunctionLowering, op: Operation) -> bool:
+    """Whether words become bytes that lie side by side: the pixels of one block.
+
+    Other rows are stored apart: taking words from a register costs what narrowing saves.
+    """
+    before, after = low.layout(op.operands[0]), low.layout(op.results[0])
+    shape = shape_of(op.results[0])
+    return (
+        low.target.is_aarch64
+        and len(shape) > 1
+        and shape[0] > 1
+        and prod(shape[1:-1]) == 1
+        and (before.element, after.element) == (i32, i8)
+        and all(lanes_of(type_) == LANES for type_ in before.types)
+    )
+
+
+def joined_bytes(
+    low: FunctionLowering, registers: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """Returns the low bytes of registers of four words, as registers of four bytes."""
+    builder, found = low.builder, list[SSAValue]()
+    for first in range(0, len(registers), LANES):
+        group = list(registers[first : first + LANES])
+        bytes_ = _truncated(low, group + group[:1] * (LANES - len(group)))
+        poison = builder.poison(bytes_.type)
+        for part in range(len(group)):
+            mask = tuple(range(part * LANES, (part + 1) * LANES))
+            found.append(builder.shuffle(bytes_, poison, mask))
+    return found
+
+
+def _truncated(low: FunctionLowering, parts: list[SSAValue]) -> SSAValue:
+    """The low bytes of four registers as one."""
+    builder = low.builder
+    while len(parts) > 1:
+        whole = tuple(range(2 * lanes_of(parts[0].type)))
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [builder.shuffle(first, second, whole) for first, second in pairs]
+    return builder.emit(xllvm.TruncOp, parts, register_type(i8, BYTES))

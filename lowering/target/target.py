@@ -65,6 +65,11 @@ class Target:
         return self.triple.startswith("wasm")
 
     @property
+    def is_aarch64(self) -> bool:
+        """Whether it is a 64-bit Arm, with instructions for `arith.maximumf` and roundings."""
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
     def vector_bytes(self) -> int:
         """The width of vectors."""
         return self.core.vector_bytes
@@ -165,9 +170,10 @@ class Target:
         if not (has["avx2"] and has["fma"]):
             has["avx512f"] = False
         level = host_preset(has, self.triple)
+        width, registers = level.vector_bytes, level.num_vector_registers
         return replace(
             changed,
-            core=_with_vectors_of(self.core, level),
+            core=self.core.with_vectors(width, registers),
             fma_instruction=level.fma_instruction,
             byte_dot=byte_dot_of(has, level),
             round_instruction=has.get("sse4.1", self.round_instruction),
@@ -177,10 +183,8 @@ class Target:
     def feature_levels(self) -> dict[str, bool]:
         """Returns the features that descriptions depend on, and whether this has them."""
         if not self.triple.startswith("x86_64"):
-            return {
-                "dotprod": self.byte_dot in ("dotprod", "i8mm"),
-                "i8mm": self.byte_dot == "i8mm",
-            }
+            dot = self.byte_dot
+            return {"dotprod": dot in ("dotprod", "i8mm"), "i8mm": dot == "i8mm"}
         wide, middle = self.vector_bytes == 64, self.vector_bytes >= 32
         return {
             **dict.fromkeys(("avx512f", "avx512bw"), wide),
@@ -341,7 +345,7 @@ def same_architecture(one: Target, other: Target) -> bool:
 
 def byte_dot_of(has: Mapping[str, bool], target: Target) -> str:
     """Returns the int8 dot product that features allow a machine of a target."""
-    if target.triple.startswith(("aarch64", "arm64")):
+    if target.is_aarch64:
         return next((name for name in ("i8mm", "dotprod") if has.get(name)), "none")
     if not target.triple.startswith("x86_64"):
         return target.byte_dot
@@ -381,11 +385,8 @@ def host_core(name: str, preset: Target) -> Core:
     """
     known = name in CPUS and same_architecture(PRESETS[CPUS[name]], preset)
     core = CORE_OF_CPU[name] if known else preset.core
-    return replace(_with_vectors_of(core, preset), **cache_sizes())
-
-
-def _with_vectors_of(core: Core, preset: Target) -> Core:
-    return core.with_vectors(preset.vector_bytes, preset.num_vector_registers)
+    width, registers = preset.vector_bytes, preset.num_vector_registers
+    return replace(core.with_vectors(width, registers), **cache_sizes())
 
 
 def host_preset(features: dict[str, bool], triple: str) -> Target:

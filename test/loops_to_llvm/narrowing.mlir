@@ -1,6 +1,7 @@
 // RUN: glow-opt -p loops-to-llvm{target=wasm-simd} %s | filecheck %s --check-prefix=SIMD
 // RUN: glow-opt -p loops-to-llvm{target=wasm} %s | filecheck %s --check-prefix=SCALAR
 // RUN: glow-opt -p loops-to-llvm{target=avx2} %s | filecheck %s --check-prefix=AVX2
+// RUN: glow-opt -p loops-to-llvm{target=neon} %s | filecheck %s --check-prefix=NEON
 
 // Between constants a sum rounds; vectors of words are narrowed by saturation, which clamps too.
 // SIMD-LABEL:   llvm.func @clamped
@@ -21,6 +22,10 @@
 // AVX2-LABEL:   llvm.func @clamped
 // AVX2:         llvm.lrint.v4i32.v4f32
 // AVX2:         llvm.trunc
+// NEON-LABEL:   llvm.func @clamped
+// NEON:         llvm.trunc %{{.*}} : vector<16xi32> to vector<16xi8>
+// NEON-NOT:     llvm.trunc
+// NEON-LABEL:   llvm.func @narrower
 func.func @clamped(%x: memref<2x4xf32>, %y: memref<2x4xi8>) {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32

@@ -3,7 +3,7 @@
 // RUN: glow-opt -p loops-to-llvm{target=wasm-simd} %s | filecheck %s --check-prefix=ROUND
 
 // A target without an instruction rounds by sums with 2^23, which IEEE addition rounds; where LLVM
-// would call `lrintf`, the rounded number is converted.
+// would call `lrintf`, the rounded number is converted. AArch64 has one instruction for both.
 // SUMS-LABEL:    llvm.func @nearest
 // SUMS:          "llvm.copysign.v4f32"
 // SUMS-NEXT:     llvm.fadd
@@ -15,7 +15,7 @@
 // SUMS-NEXT:     llvm.fptosi
 // NEAREST-LABEL: llvm.func @nearest
 // NEAREST-NOT:   roundeven
-// NEAREST:       "llvm.lrint.v4i32.v4f32"
+// NEAREST:       "llvm.aarch64.neon.fcvtns.v4i32.v4f32"
 // NEAREST-NOT:   fptosi
 // ROUND-LABEL:   llvm.func @nearest
 // ROUND:         "llvm.roundeven.v4f32"
@@ -43,5 +43,17 @@ func.func @downwards(%x: memref<4xf32>) {
   %v = vector.load %x[%c0] : memref<4xf32>, vector<4xf32>
   %r = math.floor %v : vector<4xf32>
   vector.store %r, %x[%c0] : memref<4xf32>, vector<4xf32>
+  func.return
+}
+
+// Wider vectors are made of registers.
+// NEAREST-LABEL:   llvm.func @wide
+// NEAREST-COUNT-2: "llvm.aarch64.neon.fcvtns.v4i32.v4f32"
+// NEAREST-NOT:     lrint
+func.func @wide(%x: vector<8xf32>, %y: memref<8xi32>) {
+  %c0 = arith.constant 0 : index
+  %r = math.roundeven %x : vector<8xf32>
+  %i = arith.fptosi %r : vector<8xf32> to vector<8xi32>
+  vector.store %i, %y[%c0] : memref<8xi32>, vector<8xi32>
   func.return
 }
