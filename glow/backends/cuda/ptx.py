@@ -54,6 +54,10 @@ KNOWN = frozenset(
 """Intrinsics that PTX has code for; LLVM ends the process at others."""
 
 
+FIRST_ASYNC = 80
+"""The first compute capability with `cp.async` and the products of fragments used here."""
+
+
 def entry_text(function: FuncOp) -> str:
     """The LLVM IR of the entry of a kernel."""
     name = function.sym_name.data
@@ -115,7 +119,14 @@ def module_ptx(module: ModuleOp, target: Target) -> str:
 
 
 def gpu_kernels_ptx(kernels: Sequence[GpuKernel], target: Target) -> str:
-    """Kernels for many threads as PTX of a GPU, an entry each."""
+    """Kernels for many threads as PTX of a GPU, an entry each.
+
+    Raises GlowError for a GPU without asynchronous copies, where LLVM ends the process.
+    """
+    if int(target.cpu.removeprefix("sm_")) < FIRST_ASYNC:
+        raise GlowError(
+            f"kernels for many threads need sm_{FIRST_ASYNC}, and the target is {target.cpu}"
+        )
     return assembly(kernels_llvm(kernels, target), target)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from places import ROOT
 from support.gpu.contraction_cases import Case, error_of, fixed_matmul
 from support.gpu.fake_cuda import FakeCuda, Launched, simulated, view
 from xdsl.dialects.builtin import MemRefType
@@ -24,7 +23,15 @@ from glow.lowering.loop_builder.kernel import is_kernel
 from glow.options import CompileOptions
 from glow.runtime.testing import compile_function
 
-MLP = ROOT / "examples" / "digits" / "mlp.onnx"
+NETWORK = """
+func.func @main(%x: tensor<4x12xf32>) -> tensor<4x12xf32> {
+  %w = glow.constant dense<0.25> : tensor<12x12xf32>
+  %0 = glow.matmul %x, %w : tensor<4x12xf32>
+  %1 = glow.sigmoid %0 : tensor<4x12xf32>
+  %2 = glow.softmax %1 axis 1 : tensor<4x12xf32>
+  func.return %2 : tensor<4x12xf32>
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -131,21 +138,28 @@ def on_host(function: FuncOp) -> Launched:
 
 
 @pytest.fixture(scope="module")
-def digits() -> dict[str, Launched]:
-    return host_functions(MLP)
+def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("network") / "network.mlir"
+    path.write_text(NETWORK)
+    return path
+
+
+@pytest.fixture(scope="module")
+def kernels(network: Path) -> dict[str, Launched]:
+    return host_functions(network)
 
 
 def test_a_network_runs_as_a_graph(
-    monkeypatch: pytest.MonkeyPatch, digits: dict[str, Launched]
+    monkeypatch: pytest.MonkeyPatch, network: Path, kernels: dict[str, Launched]
 ) -> None:
     """Weights are uploaded once, launches are captured once."""
-    library = FakeCuda(digits)
+    library = FakeCuda(kernels)
     monkeypatch.setattr(driver, "driver_library", lambda: library)
-    model = glow.compile(MLP, backend="cuda", device="Simulated")
+    model = glow.compile(network, backend="cuda", device="Simulated")
     assert "Simulated GPU (sm_90)" in repr(model)
     before = len(library.calls)
     x = np.random.default_rng(0).random(model.inputs[0].shape, np.float32)
-    expected = glow.compile(MLP, backend="interpreter")(x)
+    expected = glow.compile(network, backend="interpreter")(x)
     for _ in range(2):
         np.testing.assert_allclose(model(x), expected, 1e-4, 1e-6)
     calls = library.calls[before:]
@@ -156,25 +170,25 @@ def test_a_network_runs_as_a_graph(
 
 
 def test_what_a_device_cannot_run_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, digits: dict[str, Launched]
+    monkeypatch: pytest.MonkeyPatch, network: Path, kernels: dict[str, Launched]
 ) -> None:
-    library = FakeCuda(digits, gpu=(8, 0))
+    library = FakeCuda(kernels, gpu=(8, 0))
     monkeypatch.setattr(driver, "driver_library", lambda: library)
     with pytest.raises(GlowError, match="is sm_80, which does not run code for sm_90"):
-        glow.compile(MLP, backend="cuda", target="sm_90")
+        glow.compile(network, backend="cuda", target="sm_90")
     library.memory_bytes = 1000
     with pytest.raises(
         GlowError, match=r"needs 0\.0 GiB of memory, and device 'Simulated"
     ):
-        glow.compile(MLP, backend="cuda")
+        glow.compile(network, backend="cuda")
     library.memory_bytes = 1 << 30
     library.failures["cuModuleLoadDataEx"] = 218
     with pytest.raises(
         GlowError, match=r"kernel '.*': the driver rejects kernels: ptxas"
     ):
-        glow.compile(MLP, backend="cuda")
+        glow.compile(network, backend="cuda")
     del library.failures["cuModuleLoadDataEx"]
-    model = glow.compile(MLP, backend="cuda")
+    model = glow.compile(network, backend="cuda")
     library.failures["cuGraphLaunch"] = 700
     with pytest.raises(GlowError, match="cuGraphLaunch fails: an illegal address"):
         model(np.zeros(model.inputs[0].shape, np.float32))
