@@ -190,34 +190,35 @@ def test_weights_that_are_no_file(hub):
 # Files that are overwritten in place while they are compiled
 
 
-def overwriter(path, started):
-    """A thread that cuts the file short, once it may."""
+def overwrite(path):
+    """A thread that cuts the file short; returns when it waits for that, or has done it."""
 
     def cut():
-        started.set()
         with path.open("r+b") as file:
             file.truncate(4096)
 
-    return threading.Thread(target=cut)
+    thread = threading.Thread(target=cut)
+    thread.start()
+    held = mapped_file._held.get()
+    while thread.is_alive() and all(map(mapped_file._is_leased, held.files.values())):
+        time.sleep(0.001)
+    return thread
 
 
 @pytest.fixture
 def overwritten(large, monkeypatch):
     """A model file that another thread overwrites when its import is done."""
-    started = threading.Event()
-    thread = overwriter(large, started)
-    load = compiler.load
+    load, threads = compiler.load, []
 
-    def load_and_wait(*arguments):
+    def load_and_overwrite(*arguments):
         module = load(*arguments)
-        thread.start()
-        started.wait()
-        time.sleep(0.2)  # Until it waits, or has done.
+        threads.append(overwrite(large))
         return module
 
-    monkeypatch.setattr(compiler, "load", load_and_wait)
+    monkeypatch.setattr(compiler, "load", load_and_overwrite)
     yield large
-    thread.join()
+    for thread in threads:
+        thread.join()
 
 
 def can_be_leased(path):
@@ -241,14 +242,11 @@ def test_file_that_is_overwritten_while_passes_run(large, tmp_path, monkeypatch)
     """`glow-opt` holds the file too, and writes nothing."""
     if not can_be_leased(large):
         pytest.skip("the system holds no files")
-    started = threading.Event()
-    thread = overwriter(large, started)
+    threads = []
     apply = glow_opt.GlowOptMain.apply_watched_passes
 
     def overwrite_and_apply(main, program):
-        thread.start()
-        started.wait()
-        time.sleep(0.2)
+        threads.append(overwrite(large))
         apply(main, program)
 
     monkeypatch.setattr(
@@ -257,7 +255,8 @@ def test_file_that_is_overwritten_while_passes_run(large, tmp_path, monkeypatch)
     output = tmp_path / "output.mlir"
     with pytest.raises(GlowError, match="is being overwritten while it is compiled"):
         glow_opt.run_glow_opt([str(large), "-o", str(output)])
-    thread.join()
+    for thread in threads:
+        thread.join()
     assert not list(tmp_path.glob("*output.mlir*"))
 
 

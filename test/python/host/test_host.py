@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-import time
 import weakref
 from concurrent.futures import CancelledError, Future, wait
 
 import numpy as np
 import pytest
-from support.runtime.host_testing import ONE, FakeDevice, doubling, rows
+from support.runtime.host_testing import ONE, FakeDevice, doubling, rows, wait_until
 
 import glow
 from glow.dialects.errors import GlowError
@@ -293,14 +292,6 @@ def test_one_device_is_named_where_there_is_one():
             host.add("m", doubling(11))
 
 
-def until(condition):
-    """Wait for what another thread does."""
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
-
-
 def test_a_device_dies_and_its_models_go_elsewhere():
     devices = [FakeDevice(f"fake:{n}", limit=100) for n in range(2)]
     with glow.Host(devices) as host:
@@ -314,10 +305,10 @@ def test_a_device_dies_and_its_models_go_elsewhere():
         devices[0].die()
         with pytest.raises(DeviceError, match="device 'fake:0' failed: it died"):
             running.result(10)
-        until(lambda: host.models()["small"].devices == ("fake:1",))
+        wait_until(lambda: host.models()["small"].devices == ("fake:1",))
         devices[1].end_all()
         assert other.result(10)
-        until(lambda: devices[1].running or waiting.done())
+        wait_until(lambda: devices[1].running or waiting.done())
         devices[1].end_all()
         assert waiting.result(10)
         assert host.statistics()["devices"]["fake:0"]["health"] == "dead"
@@ -333,7 +324,7 @@ def test_a_model_without_room_elsewhere_fails_and_others_go_on():
         for future in (running, waiting):
             with pytest.raises(DeviceError, match="device 'fake:0' failed"):
                 future.result(10)
-        until(lambda: host.models()["m"].state == "failed")
+        wait_until(lambda: host.models()["m"].state == "failed")
         with pytest.raises(DeviceError, match="'fake:0' failed: it had the model 'm'"):
             host.run("m", ONE)
         fine = host.run("n", ONE)
@@ -347,7 +338,7 @@ def test_a_replica_that_dies_leaves_the_other():
     with glow.Host(devices) as host:
         host.add("m", doubling(), replicas=2)
         devices[0].die()
-        until(lambda: host.models()["m"].devices == ("fake:1",))
+        wait_until(lambda: host.models()["m"].devices == ("fake:1",))
         future = host.run("m", ONE)
         devices[1].end()
         assert future.result()

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, parser
 from support.runtime.host_schedules import run_schedule
-from support.runtime.host_testing import ONE, doubling, open_doubling, rows
+from support.runtime.host_testing import (
+    ONE,
+    doubling,
+    open_doubling,
+    rows,
+    wait_until,
+)
 
 import glow
 from glow.dialects.errors import GlowError
@@ -87,10 +93,11 @@ def test_a_request_has_all_cores_alone_and_one_beside_others(cpu):
         assert function.begun.acquire(timeout=10)
     function.gate.set()
     assert all(future.result(10) for future in [first, *others])
+    wait_until(lambda: cpu.outstanding == 0)
     last = begin(cpu)
     assert last.result(10)
     assert function.threads == [None, 1, 1, None]
-    assert cpu.outstanding == 0
+    wait_until(lambda: cpu.outstanding == 0)
 
 
 def test_who_waits_helps_and_quick_networks_need_no_thread(cpu):
@@ -141,12 +148,12 @@ def test_cancelled_and_expired_tasks_are_not_run(cpu):
     unwanted = cpu.run_reserved("m", [ONE], request)
     with pytest.raises(CancelledError):
         unwanted.result(10)
-    assert cpu.reserve()
+    wait_until(cpu.reserve)
     late = cpu.run_reserved("m", [ONE], Request("2", deadline=0.0))
     with pytest.raises(GlowError, match="request '2' was not done by its deadline"):
         late.result(10)
     assert model.function.threads == []
-    assert cpu.outstanding == 0
+    wait_until(lambda: cpu.outstanding == 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="of Linux")
@@ -187,7 +194,7 @@ def test_memory_of_models_and_of_programs_that_come_with_calls():
     small.load("m", model)
 
     def run(count):
-        assert small.reserve()
+        wait_until(small.reserve)
         inputs = [np.ones((count, 2), np.float32)]
         return small.run_reserved("m", inputs, Request("r")).result(10)
 
@@ -200,7 +207,7 @@ def test_memory_of_models_and_of_programs_that_come_with_calls():
         run(8)
     assert small.memory().used_bytes == 30
     assert run(7)[0].shape == (7, 2)
-    assert small.outstanding == 0
+    wait_until(lambda: small.outstanding == 0)
     small.unload("m")
     assert small.memory().used_bytes == 0
     with pytest.raises(ClosedError, match="has no network 'm'"):

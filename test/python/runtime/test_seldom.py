@@ -19,15 +19,17 @@ def test_many_requests_are_one_call_now_and_one_later() -> None:
         done.release()
 
     seldom = Seldom(work, SECONDS)
+    begin = time.monotonic()
     seldom()
     assert len(calls) == 1
     for _ in range(100):
         seldom()
+    passes = (time.monotonic() - begin) // SECONDS  # 0 unless this thread had to wait.
     assert done.acquire(timeout=10)
     assert done.acquire(timeout=10)
     assert calls[1] - calls[0] >= SECONDS * 0.9
     time.sleep(2 * SECONDS)
-    assert len(calls) == 2
+    assert 2 <= len(calls) <= 2 + passes
 
 
 def test_a_late_request_is_answered_at_once() -> None:

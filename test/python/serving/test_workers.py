@@ -58,7 +58,15 @@ def infer(address):
 def worker_processes(child):
     """The workers by their process's id."""
     found = psutil.Process(child.pid).children()
-    return {p.pid for p in found if "spawn_main" in " ".join(p.cmdline())}
+    return {p.pid for p in found if "spawn_main" in command_of(p)}
+
+
+def command_of(process):
+    """The command line of a process; none of one that has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
 
 
 def wait_until(condition):
@@ -98,6 +106,8 @@ def test_workers_share_ports_and_are_replaced(tmp_path, monkeypatch):
         wait_until(lambda: re.search(counted, figures(http)))
 
         os.kill(min(before), signal.SIGKILL)
+        # Until then it has its sockets, and connections that are made to them are lost.
+        wait_until(lambda: min(before) not in worker_processes(child))
         for _ in range(5):
             np.testing.assert_array_equal(infer(rpc), expected)
         child.send_signal(signal.SIGTERM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from concurrent.futures import Future
 
 import numpy as np
@@ -146,6 +147,14 @@ class FakeDevice(DeviceManager):
         while self.running:
             self.end(error=DeviceError(self.name, "it died"))
         self.changed()
+
+
+def wait_until(condition):
+    """Wait for what another thread does: a future wakes those who wait before it calls back."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
 
 
 def rows(count):
