@@ -33,6 +33,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.dialects import llvm
+from glow.dialects.errors import GlowError
 from glow.dialects.gpu import gpu, nvgpu
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.ir_types import memref_of
@@ -57,6 +58,8 @@ from glow.lowering.type_guards import is_vector
 
 GLOBAL, SHARED = (LLVMPointerType(IntAttr(space)) for space in (1, 3))
 WIDEST = 16
+LARGEST = 2_000_000_000
+"""Bytes of a buffer: positions behind the end, of tiles with tails, have 31 bits, too."""
 FULL_WARP = -1
 NO_REGISTERS = RegisterLayout((), 0, (), i32, 0, (), ())
 
@@ -249,7 +252,18 @@ RULES: Mapping[type[Operation], Rule] = {
 
 
 def lower_kernel(kernel: gpu.FuncOp, target: Target) -> xllvm.FuncOp:
-    """Returns a kernel as a function of pointers, whose indices have 32 bits."""
+    """Returns a kernel as a function of pointers, whose indices have 32 bits.
+
+    Raises GlowError for buffers that these do not reach through.
+    """
+    for argument in kernel.body.block.args:
+        type_ = memref_of(argument)
+        size = type_.element_count() * element_bytes(type_.element_type)
+        if size > LARGEST:
+            raise GlowError(
+                f"kernel '{kernel.sym_name.data}' has a buffer of {size} bytes, and indices "
+                f"reach through {LARGEST}"
+            )
     low = KernelLowering(RULES, replace(target, index_bits=32))
     lower_function_body(low, kernel.body.block)
     inputs = [POINTER] * len(kernel.body.block.args)

@@ -102,3 +102,13 @@ def test_kernels_with_tails_assemble(tmp_path: Path) -> None:
 def test_a_gpu_without_asynchronous_copies_is_one_line() -> None:
     with pytest.raises(GlowError, match="threads need sm_80, and the target is sm_75"):
         gpu_kernels_ptx([random_case(0).kernel], Target.from_string("sm_75"))
+
+
+def test_a_buffer_beyond_indices_is_one_line() -> None:
+    n = 32768
+    a, b = MatrixFactor(1, n, n, True), MatrixFactor(1, 32, n, False)
+    tile = GpuTile(32, 32, 16, (2, 1), 2)
+    spec = ContractionSpec(1, n, 32, n, a, b, MatrixResult(1, n, 32), tile)
+    target = Target.from_string("sm_80")
+    with pytest.raises(GlowError, match="'long' has a buffer of 4294967296 bytes"):
+        gpu_kernels_ptx([build_contraction(spec, target, "long")], target)
