@@ -17,7 +17,7 @@ from glow.dialects import glow
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.training.loss import ClassLossOp, LossOp, class_axis
-from glow.dialects.node import shape_of, tensor_type
+from glow.dialects.node import SEGMENTS, shape_of, tensor_type
 from glow.dialects.weight_table import Array
 from glow.passes.rewriting.node_builder import NodeBuilder
 
@@ -61,7 +61,8 @@ class Loss:
         self.name = name
         self.node = LOSSES[name]
         definition = self.node.get_irdl_definition()
-        known = [*definition.properties, *(name for name, _ in definition.operands[2:])]
+        arrays = [name for name, _ in definition.operands if name in WEIGHTS]
+        known = {*definition.properties, *arrays} - {SEGMENTS}
         for option in options:
             if option not in known:
                 raise GlowError(
@@ -73,9 +74,8 @@ class Loss:
                 "the loss must be one number: reduction 'none' gives one a sample",
                 hint="use mean or sum",
             )
-        arrays = {name: options.pop(name) for name in WEIGHTS if name in options}
         self.arrays: dict[str, Array] = {
-            name: np.asarray(array) for name, array in arrays.items()
+            name: np.asarray(options.pop(name)) for name in arrays if name in options
         }
         self.options = cast("dict[str, AttributeValue]", options)
 

@@ -65,6 +65,15 @@ class Optimizer:
         return Updates(self.NODE, self.attributes(), clip_value, clip_norm, accumulate)
 
 
+def as_optimizer(optimizer: object) -> Optimizer:
+    """The optimizer; raises GlowError for anything else, as its name."""
+    if not isinstance(optimizer, Optimizer):
+        raise GlowError(
+            f"{optimizer!r} is no optimizer", hint="give one such as glow.Adam(1e-3)"
+        )
+    return optimizer
+
+
 @dataclass(frozen=True)
 class SGD(Optimizer):
     """Gradient descent (torch.optim.SGD)."""

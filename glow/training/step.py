@@ -27,7 +27,7 @@ from glow.training.finite import first_not_finite
 from glow.training.inference import TrainedModel, export_network
 from glow.training.losses import Loss, as_loss
 from glow.training.network import Network
-from glow.training.optimizers import Optimizer, Rate
+from glow.training.optimizers import Optimizer, Rate, as_optimizer
 from glow.training.options import StepKeywords, split_options
 from glow.training.program import StepBuilder
 
@@ -63,7 +63,7 @@ class TrainStep:
         Raises GlowError for what cannot be trained.
         """
         own, self.compilation = split_options(options)
-        self.options, self.optimizer = own, optimizer
+        self.options, self.optimizer = own, as_optimizer(optimizer)
         self.builder = StepBuilder(Network(model), as_loss(loss), optimizer, own)
         self._programs: dict[int, CompiledModel] = {}
         self.model = self._compile(own.batch_size)

@@ -292,6 +292,7 @@ def test_ignored_labels_are_no_error(trained_mlp):
     [
         ({"loss": "foo"}, "unknown loss 'foo'; one of cross_entropy"),
         ({"output": "foo"}, "no output 'foo'; there are logits"),
+        ({"optimizer": "adam"}, "'adam' is no optimizer; give one such as glow.Adam"),
         ({"freeze": ["foo*"]}, r"no parameter is called 'foo\*'"),
         ({"freeze": ["fc*"]}, "the network has no parameters to train"),
         ({"initialize": "foo"}, "unknown initialization 'foo'"),
@@ -321,7 +322,7 @@ def test_wrong_models(tmp_path):
     ("name", "options", "message"),
     [
         ("foo", {}, "unknown loss 'foo'"),
-        ("mse", {"delta": 1.0}, "the loss 'mse' has no option 'delta'"),
+        ("mse", {"delta": 1.0}, "'mse' has no option 'delta'; it has reduction"),
         ("l1", {"reduction": "none"}, "the loss must be one number"),
     ],
 )
