@@ -1,12 +1,14 @@
 """Evaluates single operations: the table of all node functions, and scalar regions.
 
 A node function computes in whatever type is accurate; its results are rounded to the
-types of the operation's results in one place here.
+types of the operation's results in one place here. Those of training and of other nodes that
+few networks have are loaded when a network has one (`THEMES`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
@@ -19,15 +21,12 @@ from glow.dialects.node import GlowOp, NodeOp, node_name
 from glow.interpreter import (
     attention,
     convolution,
-    fake_quantization,
     indexing,
     matmul,
     normalization,
     quantized,
     recurrent,
-    sampling,
     scalar_functions,
-    segments,
     shape,
     spatial_convolution,
     storage,
@@ -40,7 +39,6 @@ from glow.interpreter.scalar_functions import (
     element_dtype,
     result_dtype,
 )
-from glow.interpreter.training import layers, loss, optimizers
 
 
 def rounded(array: Any, result_type: Attribute) -> Array:
@@ -79,6 +77,48 @@ def run_fused(op: Operation, *operands: Array) -> tuple[Array, ...]:
     return tuple(evaluate_region(op.regions[0].block, operands))
 
 
+THEMES: Mapping[str, Sequence[type[Operation]]] = {
+    "training.layers": (
+        glow.BatchNormTrainingOp,
+        glow.RandomUniformOp,
+        glow.DropoutOp,
+    ),
+    "training.loss": (
+        glow.MseLossOp,
+        glow.L1LossOp,
+        glow.HuberLossOp,
+        glow.BceWithLogitsOp,
+        glow.KlDivOp,
+        glow.NllLossOp,
+        glow.CrossEntropyOp,
+    ),
+    "training.optimizers": (
+        glow.SgdOp,
+        glow.AdamOp,
+        glow.RmspropOp,
+        glow.AdagradOp,
+        glow.LambOp,
+    ),
+    "fake_quantization": (glow.FakeQuantizeOp,),
+    "sampling": (glow.SampleOp,),
+    "segments": (glow.LengthsSumOp, glow.LengthsMaxOp),
+}
+"""The nodes whose functions are loaded late, by the module that has them as `NODES`."""
+
+
+def loaded_late(theme: str, node: type[Operation]) -> Function:
+    """A node's function, which is looked up in the module of its theme when it is called.
+
+    It is called with the node's instruction, too.
+    """
+
+    def function(op: Operation, *operands: Any) -> Any:
+        module = import_module(f"glow.interpreter.{theme}")
+        return module.NODES[node](op, *operands)
+
+    return function
+
+
 FUNCTIONS: dict[type[Operation], Function] = {
     **storage.NODES,
     **scalar_functions.NODES,
@@ -87,17 +127,16 @@ FUNCTIONS: dict[type[Operation], Function] = {
     **spatial_convolution.NODES,
     **matmul.NODES,
     **normalization.NODES,
-    **segments.NODES,
     **shape.NODES,
-    **sampling.NODES,
     **indexing.NODES,
     **recurrent.NODES,
     **attention.NODES,
-    **loss.NODES,
-    **optimizers.NODES,
-    **layers.NODES,
-    **fake_quantization.NODES,
     **quantized.NODES,
+    **{
+        node: loaded_late(theme, node)
+        for theme, nodes in THEMES.items()
+        for node in nodes
+    },
 }
 """The reference semantics of each node: `function(op, *operands)`."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from support.nodes.differential import Example, assert_all_close
@@ -11,7 +13,7 @@ from support.nodes.node_examples import nodes_under_test
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.dialects import glow, instr, quant
-from glow.interpreter import FUNCTIONS, run
+from glow.interpreter import FUNCTIONS, evaluation, run
 from glow.interpreter.instructions import instruction_methods
 from glow.interpreter.variables import Variables, variable_methods
 
@@ -23,6 +25,12 @@ def tolerance(example: Example) -> float:
     """References compute in the element type, the interpreter more accurately."""
     is_low = any(str(array.dtype) in LOW_PRECISION for array in example.inputs)
     return 2e-2 if is_low else 3e-6
+
+
+@pytest.mark.parametrize("theme", evaluation.THEMES)
+def test_functions_that_are_loaded_late_are_those_of_their_module(theme: str) -> None:
+    module = import_module(f"glow.interpreter.{theme}")
+    assert list(evaluation.THEMES[theme]) == list(module.NODES)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
