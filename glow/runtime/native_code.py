@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import ctypes.util
 import itertools
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -109,8 +110,11 @@ def parse(text: str, target: Target, machine: llvm.TargetMachine) -> llvm.Module
 
     Raises GlowError for text that LLVM rejects, which is a defect of ours.
     """
+    context = llvm.create_context()
     try:
-        module = llvm.parse_assembly(text, context=llvm.create_context())
+        module = llvm.parse_assembly(text, context=context)
+        # Garbage in a cycle, as an error's frames are, ends in any order: the context after it.
+        weakref.finalize(module, id, context).atexit = False
         module.triple = target.triple
         module.data_layout = str(machine.target_data)
         module.verify()
