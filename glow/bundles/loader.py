@@ -285,10 +285,9 @@ def read_manifest(folder: Path) -> Mapping[str, object]:
         if (manifest := _parsed(path)) is not None
     ]
     if len(found) != 1:
-        count = "no bundle" if not found else f"{len(found)} bundles"
-        raise GlowError(
-            f"{folder} has {count}, not one", hint="glow compile --emit=bundle"
-        )
+        count = "no bundle" if not found else f"{len(found)} bundles, not one"
+        hint = "glow compile --emit=bundle writes one"
+        raise GlowError(f"{folder} has {count}", hint=hint)
     return found[0]
 
 

@@ -33,6 +33,7 @@ from glow.bundles.soft_floats import with_soft_floats
 from glow.bundles.stack_bound import (
     call_graph,
     frames_told,
+    matches_told,
     stack_bound,
     with_frame_warnings,
 )
@@ -55,6 +56,9 @@ F64_FUNCTIONS = frozenset(
     "log log10 log1p log2 pow remainder rint round roundeven sin sinh sqrt tan tanh trunc".split()
 )
 """The C library's functions of f64; those of f32 have an `f` behind."""
+
+UNKNOWN_FEATURE = re.compile(r"'[-+](\S+)' is not a recognized feature")
+"""What LLVM says of a feature, and leaves it out."""
 
 HOSTED = ("linux", "darwin", "windows")
 """Systems, in LLVM's triples, that load programs where there is room."""
@@ -204,15 +208,20 @@ def without_defined(text: str, other: str) -> str:
 
 
 def bundle_machine(target: Target, settings: BundleSettings) -> llvm.TargetMachine:
-    """The machine that generates the code."""
-    return llvm_target(target.triple).create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=SPEED_LEVEL,
-        reloc="pic" if is_position_independent(target, settings) else "static",
-        codemodel="default",
-        abiname=target.abi,
-    )
+    """The machine that generates the code; GlowError for a feature that LLVM does not know."""
+    with matches_told(UNKNOWN_FEATURE) as unknown:
+        machine = llvm_target(target.triple).create_target_machine(
+            cpu=target.cpu,
+            features=target.features,
+            opt=SPEED_LEVEL,
+            reloc="pic" if is_position_independent(target, settings) else "static",
+            codemodel="default",
+            abiname=target.abi,
+        )
+    if unknown:
+        architecture = target.triple.split("-")[0]
+        raise GlowError(f"unknown feature '{unknown[0][1]}' of {architecture}")
+    return machine
 
 
 def is_position_independent(target: Target, settings: BundleSettings) -> bool:

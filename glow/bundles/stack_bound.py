@@ -42,28 +42,37 @@ def with_frame_warnings(text: str) -> str:
 
 
 @contextmanager
-def frames_told() -> Generator[dict[str, int]]:
-    """The frames of functions by name, which are known when the block has ended.
+def matches_told(pattern: re.Pattern[str]) -> Generator[list[re.Match[str]]]:
+    """What LLVM writes that has a pattern, known when the block has ended.
 
-    LLVM writes to the error stream of the process; what else comes there is passed on.
+    It writes to the error stream of the process; what else comes there is passed on.
     """
-    frames: dict[str, int] = {}
+    matches: list[re.Match[str]] = []
     sys.stderr.flush()
     with tempfile.TemporaryFile() as told:
         kept = os.dup(2)
         os.dup2(told.fileno(), 2)
         try:
-            yield frames
+            yield matches
         finally:
             os.dup2(kept, 2)
             os.close(kept)
             told.seek(0)
             for line in told.read().decode(errors="replace").splitlines():
-                found = FRAME.search(line)
+                found = pattern.search(line)
                 if found is None:
                     sys.stderr.write(f"{line}\n")
                 else:
-                    frames[found[2]] = int(found[1])
+                    matches.append(found)
+
+
+@contextmanager
+def frames_told() -> Generator[dict[str, int]]:
+    """The frames of functions by name, which are known when the block has ended."""
+    frames: dict[str, int] = {}
+    with matches_told(FRAME) as matches:
+        yield frames
+    frames.update((found[2], int(found[1])) for found in matches)
 
 
 def stack_bound(

@@ -296,6 +296,10 @@ REFUSED = {
     "bytes of ram, and there are 16: the largest buffer": ["--ram=16"],
     "bytes of flash, and there are 16: the largest weight": ["--flash=16"],
     "exclude each other": ["--threads", "--debug-callbacks"],
+    "unknown feature 'dotpro' of aarch64": [
+        "--target=neon",
+        "--target-features=+dotpro",
+    ],
     "has no shared libraries": ["--target=cortex-m4", "--shared"],
 }
 
