@@ -1,13 +1,15 @@
 """The table of docs/interop.md: format, direction, network, what was found.
 
-`--write` measures what the machine can (IREE, mlir-opt) and puts the rows into the page. Each
-network goes out from the optimized graph; IREE compiles and runs it, and its results are
-compared with those of `numerics="exact"`; StableHLO is read again, too.
+`--write` puts the rows that were measured into the page, in the place of those of before. Out: each
+network is written from the optimized graph, IREE compiles and runs it. In: the same programs, and
+those that iree-import-onnx makes of networks, are read, compiled and run. Results are compared with
+those of `numerics="exact"`.
 """
 
 import argparse
 import importlib
 import re
+import subprocess
 import sys
 import time
 from contextlib import ExitStack
@@ -15,9 +17,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import onnx
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from support.programs.round_trips import node_count
 
 import glow
 from benchmarks.networks import (
@@ -27,7 +33,7 @@ from benchmarks.networks import (
     make_inputs,
 )
 from glow.compiler import load, lower_to
-from glow.exporters import PARAMETERS
+from glow.exporters import PARAMETERS, RESOURCE
 from glow.exporters.programs import export_program
 from glow.exporters.programs.text import write_program
 from glow.frontends.sidecar import sidecar_of
@@ -50,6 +56,15 @@ ALL = (*CONVOLUTIONAL, "bert_base", "minilm", "lstm")
 OUT = {"stablehlo": ALL, "linalg": ALL, "tosa": (*CONVOLUTIONAL, "minilm", *BYTES)}
 """Format to the networks that are written in it."""
 
+SMALL = ("squeezenet", "shufflenet", "mobilenet_v2", "inception_v1", "lstm")
+IN = {
+    "stablehlo": SMALL,
+    "linalg": SMALL,
+    "tosa": (*SMALL[:-1], *BYTES),
+    "onnx in torch": SMALL,
+}
+"""Format to the networks that are read in it: those whose weights the text holds."""
+
 LIMIT = 1e-4
 MEGABYTE = 1 << 20
 
@@ -59,39 +74,89 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/interop.md")
     parser.add_argument("--tiny", action="store_true", help="only the small networks")
-    parser.add_argument("--formats", nargs="*", default=list(OUT))
+    parser.add_argument("--formats", nargs="*", default=list(IN))
+    parser.add_argument("--directions", nargs="*", default=list(DIRECTIONS))
+    parser.add_argument("--networks", nargs="*", default=None)
     arguments = parser.parse_args()
-    rows = []
-    for name in arguments.formats:
-        networks = TINY_NETWORKS if arguments.tiny else NETWORKS
-        wanted = TINY_NETWORKS if arguments.tiny else OUT[name]
-        for network in wanted:
-            if name == "tosa" and network == "lstm":
-                continue
-            build = networks.get(network) or QUANTIZED_NETWORKS[network]
-            rows.append(row(name, network, build))
-            print(rows[-1], flush=True)
+    rows = {}
+    for direction in arguments.directions:
+        formats, row = DIRECTIONS[direction]
+        for name in arguments.formats:
+            for network, build in chosen(formats.get(name, ()), arguments):
+                if name == "tosa" and network == "lstm":
+                    continue
+                rows[name, direction, network] = row(name, network, build)
+                print(rows[name, direction, network], flush=True)
     if arguments.write:
         write_rows(rows)
-    return any("differs" in one or "fails" in one for one in rows)
+    return any("differs" in one or "fails" in one for one in rows.values())
 
 
-def row(name, network, build):
+def chosen(names, arguments):
+    """The networks of a format that are wanted, and what builds them."""
+    if arguments.tiny:
+        return TINY_NETWORKS.items()
+    return [
+        (name, NETWORKS.get(name) or QUANTIZED_NETWORKS[name])
+        for name in names
+        if arguments.networks is None or name in arguments.networks
+    ]
+
+
+def export(name, model, path, weights):
+    """Write a network as a program; how long that took, and the nodes of its graph."""
+    target = getattr(importlib.import_module(f"glow.exporters.{name}"), name.upper())
+    module = lower_to(load(model), "graph")
+    count, start = node_count(module), time.perf_counter()
+    program = export_program(module, target, weights)
+    with path.open("w") as stream, ExitStack() as files:
+        write_program(program, path, stream, files)
+    return time.perf_counter() - start, count
+
+
+def row_out(name, network, build):
     """The row of a network that goes out in a format."""
     model = build()
     inputs = make_inputs(model)
-    target = getattr(importlib.import_module(f"glow.exporters.{name}"), name.upper())
-    with TemporaryDirectory() as folder, ExitStack() as files:
+    with TemporaryDirectory() as folder:
         path = Path(folder) / "program.mlir"
-        module = lower_to(load(model), "graph")
-        start = time.perf_counter()
-        program = export_program(module, target, PARAMETERS)
-        with path.open("w") as stream, files:
-            write_program(program, path, stream, files)
-        seconds = time.perf_counter() - start
+        seconds, _ = export(name, model, path, PARAMETERS)
         found = compared(model, inputs, path)
         size = path.stat().st_size / MEGABYTE
     return f"| {name} | out | {network} | {found} | {size:.1f} MB, {seconds:.1f} s |"
+
+
+def row_in(name, network, build):
+    """The row of a network that comes in in a format."""
+    model = build()
+    inputs = make_inputs(model)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "program.mlir"
+        if name in OUT:
+            count = export(name, model, path, RESOURCE)[1]
+        else:
+            import_onnx(model, path)
+            count = node_count(lower_to(load(model), "graph"))
+        start = time.perf_counter()
+        try:
+            module = lower_to(load(path), "graph")
+        except glow.GlowError as error:
+            return f"| {name} | in | {network} | fails: {str(error)[:80]} | |"
+        seconds, again = time.perf_counter() - start, node_count(module)
+        results = glow.compile(path, numerics="exact")(*inputs.values())
+    results = results if isinstance(results, (list, tuple)) else [results]
+    worst = difference(results, expected_of(model, inputs))
+    found = f"{'works' if worst < LIMIT else 'differs'}: Glow, {worst:.1e}"
+    nodes = f"{again} nodes of {count}, {seconds:.1f} s"
+    return f"| {name} | in | {network} | {found} | {nodes} |"
+
+
+def import_onnx(model, path):
+    """Write a network as iree-import-onnx does."""
+    source = path.with_suffix(".onnx")
+    onnx.save(model, str(source))
+    tool = Path(sys.executable).with_name("iree-import-onnx")
+    subprocess.run([tool, source, "-o", path], check=True)
 
 
 def compared(model, inputs, path):
@@ -104,25 +169,42 @@ def compared(model, inputs, path):
         lines = re.findall(r"error: (.*)", str(error)) or [type(error).__name__]
         return f"fails in IREE: {lines[0][:80]}"
     results = run_compiled(binary, inputs.values(), sidecar_of(path))
+    worst = difference(results, expected_of(model, inputs))
+    return f"{'works' if worst < LIMIT else 'differs'}: IREE, {worst:.1e}"
+
+
+def expected_of(model, inputs):
+    """What the network computes here, in the order that it says."""
     expected = glow.compile(model, numerics="exact")(*inputs.values())
-    expected = expected if isinstance(expected, (list, tuple)) else [expected]
+    return expected if isinstance(expected, (list, tuple)) else [expected]
+
+
+def difference(results, expected):
+    """The largest difference, in parts of the largest value of each output."""
     worst = 0.0
     for result, wanted in zip(results, expected, strict=True):
         size = np.abs(wanted).max()
         worst = max(worst, float(np.abs(result - np.asarray(wanted)).max() / size))
-    return f"{'works' if worst < LIMIT else 'differs'}: IREE, {worst:.1e}"
+    return worst
+
+
+DIRECTIONS = {"out": (OUT, row_out), "in": (IN, row_in)}
+"""Direction to its formats and what makes a row."""
 
 
 def write_rows(rows):
-    """Put the rows between the marks of the page."""
+    """Put the rows between the marks of the page, where others stay as they are."""
     head = [
-        "| format | direction | network | largest relative difference | text, export |",
+        "| format | direction | network | largest relative difference | how much, how long |",
         "|---|---|---|---|---|",
     ]
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    lines = "\n".join([BEGIN, *head, *rows, END])
+    inside, _, after = rest.partition(END)
+    known = {}
+    for line in inside.strip().splitlines()[2:]:
+        known[tuple(line.strip("| ").split(" | ")[:3])] = line
+    lines = "\n".join([BEGIN, *head, *{**known, **rows}.values(), END])
     PAGE.write_text(before + lines + after, "utf-8")
 
 

@@ -42,17 +42,20 @@ from glow.frontends.stablehlo import (
     elementwise,
     indexing,
     movement,
+    pool_gradients,
     products,
     reductions,
     special,
 )
 from glow.frontends.stablehlo.hlo_builder import HloBuilder, LoopIndices
+from glow.frontends.stablehlo.inline_maps import inline_maps
 from glow.passes.rewriting.node_builder import erase_dead_nodes
 
 HANDLERS = {
     **elementwise.HANDLERS,
     **indexing.HANDLERS,
     **movement.HANDLERS,
+    **pool_gradients.HANDLERS,
     **products.HANDLERS,
     **reductions.HANDLERS,
     **special.HANDLERS,
@@ -72,6 +75,7 @@ class ConvertStablehloToGlowPass(ModulePass):
         if not any(isinstance(one, StableHloOp) for one in op.walk()):
             return
         inline_calls(op)
+        inline_maps(op)
         conversion = StableHloConversion()
         for function in op.ops:
             if isinstance(function, FuncOp) and function.body.blocks:

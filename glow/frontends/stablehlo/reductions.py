@@ -34,9 +34,9 @@ MOST_SLICES = 64
 """A window that is taken apart has at most so many elements."""
 
 
-def combiner(op: StableHloOp) -> str:
+def combiner(op: StableHloOp, number: int = 0) -> str:
     """What a body does with its two arguments: one operation; GlowError for anything else."""
-    block = op.regions[0].block
+    block = op.regions[number].block
     steps = list(block.ops)
     if len(steps) == 2 and set(steps[0].operands) == set(block.args):
         return steps[0].name.partition(".")[2]

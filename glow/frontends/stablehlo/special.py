@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import pi
+from math import log, pi
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
@@ -115,4 +115,70 @@ def _polynomial(
     return result
 
 
-HANDLERS: Handlers = {"chlo.erf_inv": inverse_erf, "stablehlo.atan2": angle}
+LANCZOS = (
+    676.520368121885098567009190444019,
+    -1259.13921672240287047156078755283,
+    771.3234287776530788486528258894,
+    -176.61502916214059906584551354,
+    12.507343278686904814458936853,
+    -0.13857109526572011689554707,
+    9.984369578019570859563e-6,
+    1.50563273514931155834e-7,
+)
+"""For a step of 7 (Lanczos, "A Precision Approximation of the Gamma Function")."""
+STEP, BASE = 7.0, 0.99999999999980993227684700473478
+
+
+def logarithm_of_gamma(builder: HloBuilder) -> SSAValue:
+    """log |gamma(x)|; below 1/2 by log(pi / |sin(pi x)|) - log |gamma(1 - x)|."""
+    (x,) = builder.op.operands
+    if element_of(x) not in (f32, f64):
+        raise GlowError(f"lgamma of {element_of(x)} elements is not supported")
+    node, number = builder.node, builder.number
+    is_low = node(glow.LessOp, x, number(0.5, x))
+    above = node(glow.SubOp, x, number(1, x))
+    z = node(glow.SelectOp, is_low, node(glow.NegOp, x), above)
+    total = number(BASE, x)
+    for place, coefficient in enumerate(LANCZOS, start=1):
+        below = node(glow.AddOp, z, number(place, x))
+        total = node(glow.AddOp, total, node(glow.DivOp, number(coefficient, x), below))
+    shifted = node(glow.AddOp, z, number(STEP + 0.5, x))
+    logarithm = node(glow.LogOp, shifted)
+    power = node(glow.AddOp, z, number(0.5, x))
+    product = node(
+        glow.MulOp,
+        node(glow.SubOp, power, node(glow.DivOp, shifted, logarithm)),
+        logarithm,
+    )
+    rest = node(glow.AddOp, node(glow.LogOp, total), number(log(2 * pi) / 2, x))
+    result = node(glow.AddOp, product, rest)
+    reflected = _reflected(builder, x, result)
+    result = node(glow.SelectOp, is_low, reflected, result)
+    size = node(glow.AbsOp, x)
+    infinity = number(float("inf"), x)
+    is_infinite = node(glow.EqualOp, size, infinity)
+    return node(glow.SelectOp, is_infinite, infinity, result)
+
+
+def _reflected(builder: HloBuilder, x: SSAValue, above: SSAValue) -> SSAValue:
+    """Infinite at whole numbers; the sine is taken near its zeros, which are exact there."""
+    node, number = builder.node, builder.number
+    size = node(glow.AbsOp, x)
+    part = node(glow.SubOp, size, node(glow.FloorOp, size))
+    near = node(glow.MinOp, part, node(glow.SubOp, number(1, x), part))
+    sine = node(glow.SinOp, node(glow.MulOp, near, number(pi, x)))
+    is_zero = node(glow.EqualOp, near, number(0, x))
+    logarithm = node(glow.SubOp, number(log(pi), x), node(glow.LogOp, sine))
+    return node(
+        glow.SelectOp,
+        is_zero,
+        number(float("inf"), x),
+        node(glow.SubOp, logarithm, above),
+    )
+
+
+HANDLERS: Handlers = {
+    "chlo.erf_inv": inverse_erf,
+    "chlo.lgamma": logarithm_of_gamma,
+    "stablehlo.atan2": angle,
+}

@@ -212,16 +212,29 @@ def small_functions():
 
 
 def special_functions():
-    """Angles in all quadrants with zeros of both signs, and the inverse of erf."""
+    """Angles in all quadrants with zeros of both signs, the inverse of erf, log gamma."""
     infinity = np.inf
     y = [0.0, -0.0, 0.0, -0.0, 1, -1, 2, -3, infinity, -infinity, 1e-30, 5, 0.3]
     x = [0.0, 0.0, -0.0, -0.0, 0, 0, -3, -4, infinity, -infinity, -1e30, 1e-20, -0.7]
     inside = [0, 0.1, -0.5, 0.9, 0.9999, 0.25, 0.25, 0.3, -0.99, -0.2, 0.7, 0.8, 0.95]
 
-    def network(y, x, inside):
-        return lax.atan2(y, x), lax.erf_inv(inside)
+    anywhere = [*inside[1:5], 1, 2, 1.5, 3.7, -0.3, -4.6, 30, 1e-20, -1.999]
 
-    return network, [np.array(one, np.float32) for one in (y, x, inside)]
+    def network(y, x, inside, anywhere):
+        return lax.atan2(y, x), lax.erf_inv(inside), lax.lgamma(anywhere)
+
+    return network, [np.array(one, np.float32) for one in (y, x, inside, anywhere)]
+
+
+def pool_gradient():
+    """The gradient of a maximum pool with a border, some of whose windows have equal ones."""
+
+    def loss(x):
+        window = (1, 3, 3, 1), (1, 2, 2, 1), "SAME"
+        pooled = lax.reduce_window(x, -jnp.inf, lax.max, *window)
+        return (pooled * pooled).sum()
+
+    return jax.grad(loss), [np.round(2 * floats(1, 7, 6, 2))]
 
 
 NETWORKS = (
@@ -236,6 +249,7 @@ NETWORKS = (
     loops,
     small_functions,
     special_functions,
+    pool_gradient,
 )
 
 
