@@ -104,6 +104,13 @@ class ModuleOp(IRDLOperation):
         return op
 
 
+def _argument_of(parser: Parser) -> Parser.Argument:
+    """An argument of a function, which may have a location behind it."""
+    argument = parser.parse_argument()
+    parser.parse_optional_location()
+    return argument
+
+
 @irdl_op_definition
 class FuncOp(IRDLOperation):
     """A function that each thread of a grid runs.
@@ -171,7 +178,7 @@ class FuncOp(IRDLOperation):
     def parse(cls, parser: Parser) -> FuncOp:
         name = parser.parse_symbol_name().data
         arguments = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, parser.parse_argument
+            parser.Delimiter.PAREN, lambda: _argument_of(parser)
         )
         attributes: dict[str, Attribute] = {"sym_name": StringAttr(name)}
         if parser.parse_optional_keyword("kernel") is not None:
