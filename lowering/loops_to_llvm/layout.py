@@ -99,15 +99,12 @@ def byte_strides(type_: MemRefType) -> tuple[int, ...]:
     return tuple(size * stride for stride in strides if stride is not None)
 
 
-ANY_WIDTH = 1 << 30
-
-
 @bounded_cache
 def chunks_of(
-    width: int, lanes: int, widest: int = ANY_WIDTH
+    width: int, lanes: int, widest: int | None = None
 ) -> tuple[tuple[int, int], ...]:
-    """Returns (first lane, width) of the registers of a row, none wider than `widest`."""
-    if width & (width - 1) == 0 and width <= widest:
+    """Returns (first lane, width) of the registers of a row, none wider than `widest` if given."""
+    if width & (width - 1) == 0 and (widest is None or width <= widest):
         return ((0, width),)
     chunks = [(first, lanes) for first in range(0, width - lanes + 1, lanes)]
     first, piece = len(chunks) * lanes, lanes // 2
@@ -142,9 +139,9 @@ class RegisterLayout(NamedTuple):
 
 @bounded_cache
 def layout_of(
-    type_: Attribute, lanes: int, index: IntegerType = i64, widest: int = ANY_WIDTH
+    type_: Attribute, lanes: int, index: IntegerType = i64, widest: int | None = None
 ) -> RegisterLayout:
-    """Returns the registers of a type, of at most `widest` lanes.
+    """Returns the registers of a type, of at most `widest` lanes if given.
 
     `lanes` is the target's for 32-bit elements. An `index` of the target stands in the first
     bytes of eight where it is in memory, as little-endian machines have it.
