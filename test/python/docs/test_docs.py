@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from itertools import chain
 
 import pytest
 from places import ROOT
@@ -33,3 +35,23 @@ def test_every_level_is_shown() -> None:
     """No level is left out."""
     shown = {stage for stage, _ in BLOCKS}
     assert shown == {"graph", "lowered", "instr", "loops", "llvm"}
+
+
+def test_modules_that_pages_name_are_there() -> None:
+    """A page says `kernels/winograd/bounds.py`, or `bounds.py`, of a file of that name."""
+    folders = ("glow", "glow_dialects", "passes", "lowering", "tools", "benchmarks")
+    # os.walk passes over folders that vanish meanwhile.
+    walks = [os.walk(ROOT / name) for name in (*folders, "examples", "test")]
+    known = {
+        f"{folder}/{name}"
+        for folder, _, names in chain.from_iterable(walks)
+        for name in names
+    }
+    pages = [*DOCS.glob("*.md"), ROOT / "README.md"]
+    missing = [
+        f"{page.name}: {name}"
+        for page in pages
+        for name in re.findall(r"`([\w/.]+\.py)`", page.read_text(encoding="utf-8"))
+        if not any(file.endswith(f"/{name}") for file in known)
+    ]
+    assert not missing
