@@ -33,25 +33,25 @@ from glow.dialects.locations import place_of, read_location
 from glow.frontends.mlir_metadata import MetadataParser
 from glow.frontends.mlir_strings import check_strings
 
-_IREE = "iree-compile --compile-to=input, from the program that IREE was given"
+_IREE = "read the program that IREE was given, which it does not give back"
 _ONNX_MLIR = (
-    "onnx-mlir-opt --convert-onnx-to-stablehlo, or compile the .onnx file itself"
+    "convert it with onnx-mlir-opt --convert-onnx-to-stablehlo, or read the .onnx file"
 )
-_TF = "tf-opt --tf-to-stablehlo-pipeline"
+_TF = "make StableHLO of the saved model with iree-import-tf"
+_TORCH = "convert it with torch-mlir, to StableHLO, TOSA or linalg"
 CONVERTERS = {
     **dict.fromkeys(("flow", "hal", "iree_input", "stream", "util", "vm"), _IREE),
     **dict.fromkeys(("krnl", "onnx"), _ONNX_MLIR),
     **dict.fromkeys(
         ("tf", "tf_device", "tf_executor", "tf_saved_model", "tf_type"), _TF
     ),
-    "mhlo": "mlir-hlo-opt --hlo-legalize-to-stablehlo",
-    "tcp": "torch-mlir, to StableHLO, TOSA or linalg",
-    "tfl": "tf-opt --tfl-to-tosa-pipeline, or the .tflite file with "
+    **dict.fromkeys(("tcp", "torch"), _TORCH),
+    "mhlo": "convert it with mlir-hlo-opt --hlo-legalize-to-stablehlo",
+    "tfl": "convert it with tf-opt --tfl-to-tosa-pipeline, or the .tflite file with "
     "tosa-converter-for-tflite",
-    "torch": "torch-mlir, to StableHLO, TOSA or linalg",
-    "vhlo": "stablehlo-opt --vhlo-legalize-to-stablehlo",
+    "vhlo": "convert it with stablehlo-opt --vhlo-legalize-to-stablehlo",
 }
-"""Dialects of programs that are not read, and what makes others of them."""
+"""Dialects of programs that are not read, and what helps."""
 
 _UNREGISTERED = re.compile(r"'(\w+)\.[\w.]+' is not registered")
 
@@ -59,7 +59,7 @@ _UNREGISTERED = re.compile(r"'(\w+)\.[\w.]+' is not registered")
 def converter_of(dialect: str) -> str:
     """What to do with a program in a dialect that is not read; nothing where none is known."""
     tool = CONVERTERS.get(dialect)
-    return f"; convert the program with {tool}" if tool else ""
+    return f"; {tool}" if tool else ""
 
 
 class LocatingParser(MetadataParser):
