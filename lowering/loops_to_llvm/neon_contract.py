@@ -9,7 +9,8 @@ and each is a lane of it:
     %sum  = call @llvm.aarch64.neon.sdot(%acc, %weights, %word)
 
 Without them bytes become 16-bit words, by one shuffle of the weights so that those of a step lie
-together, and `smlal` multiplies them by a lane of the left operand, one step at a time.
+together, and `smlal` multiplies them by a lane of the left operand, one step at a time. Products
+of bytes element by element, as in depthwise convolutions, are `smull` and `smlal` too.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm as xllvm
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
+from glow.dialects import arith
 from glow.lowering.loops_to_llvm.contract_operands import (
     DotProduct,
     Narrow,
@@ -28,7 +31,9 @@ from glow.lowering.loops_to_llvm.contract_operands import (
 )
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
 from glow.lowering.loops_to_llvm.layout import integer_width, lanes_of, register_type
-from glow.lowering.loops_to_llvm.vectors import join, split
+from glow.lowering.loops_to_llvm.lazy import pick
+from glow.lowering.loops_to_llvm.vectors import join, split, stretched_rows
+from glow.lowering.type_guards import is_vector
 
 WORD = 4
 LANES = 4
@@ -158,3 +163,40 @@ class NeonOperands(Operands):
     def bits(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """Returns the same bits in a register of another type."""
         return self.low.builder.emit(xllvm.BitcastOp, (value,), type_)
+
+
+def product_of_bytes(
+    low: FunctionLowering, lhs: SSAValue, rhs: SSAValue
+) -> Sequence[SSAValue] | None:
+    """Returns the products of bytes that were extended to 32 bits, from 16 bits of each.
+
+    LLVM sees that both fit them only where both are extended in front of the product, and not
+    outside of a loop. None for other factors.
+    """
+    factors = [halves_of(low, value) for value in (lhs, rhs)]
+    if not low.target.is_aarch64 or None in factors:
+        return None
+    words, builder = register_type(i32, LANES), low.builder
+    name = "llvm.aarch64.neon.smull.v4i32"
+    pairs = zip(*(factor or () for factor in factors), strict=True)
+    return [builder.intrinsic(name, pair, words) for pair in pairs]
+
+
+def halves_of(low: FunctionLowering, value: SSAValue) -> Sequence[SSAValue] | None:
+    """Returns bytes that were extended to words, or rows of such, as registers of 16 bits."""
+    owner, layout = value.owner, low.layout(value)
+    if any(type_ != register_type(i32, LANES) for type_ in layout.types):
+        return None
+    if isinstance(owner, vector.BroadcastOp) and is_vector(owner.source.type):
+        source, before = halves_of(low, owner.source), low.layout(owner.source)
+        rows = stretched_rows(before.shape, layout.shape)
+        is_whole = before.width == layout.width and len(layout.chunks) == 1
+        return pick(source, rows) if source is not None and is_whole else None
+    if not isinstance(owner, arith.ExtSIOp | arith.ExtUIOp):
+        return None
+    if low.layout(owner.input).element != i8:
+        return None
+    extension = xllvm.SExtOp if isinstance(owner, arith.ExtSIOp) else xllvm.ZExtOp
+    halves = register_type(i16, LANES)
+    emit = low.builder.emit
+    return [emit(extension, (each,), halves) for each in low.registers(owner.input)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from xdsl.ir import Operation
 
-from glow.dialects import vector
+from glow.dialects import arith, vector
 from glow.lowering.loops_to_llvm import (
     arithmetic,
     control_flow,
@@ -23,6 +23,7 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     entry,
     with_upstream,
 )
+from glow.lowering.type_guards import is_vector
 
 
 def _contract(low: FunctionLowering, op: vector.ContractOp) -> None:
@@ -32,13 +33,26 @@ def _contract(low: FunctionLowering, op: vector.ContractOp) -> None:
     contract(low, op)
 
 
+def _product(low: FunctionLowering, op: arith.MuliOp) -> None:
+    """Of bytes, AArch64 multiplies 16 bits."""
+    found = None
+    if low.target.is_aarch64 and is_vector(op.result.type):
+        from glow.lowering.loops_to_llvm.neon_contract import product_of_bytes
+
+        found = product_of_bytes(low, op.lhs, op.rhs)
+    if found is None:
+        arithmetic.RULES[arith.MuliOp](low, op)
+    else:
+        low.set_registers(op.result, found)
+
+
 OWN: Mapping[type[Operation], Rule] = {
     **arithmetic.RULES,
     **conversions.RULES,
     **memory.RULES,
     **vectors.RULES,
     **elements.RULES,
-    **dict([entry(vector.ContractOp, _contract)]),
+    **dict([entry(vector.ContractOp, _contract), entry(arith.MuliOp, _product)]),
     **fused.RULES,
     **math_functions.RULES,
     **control_flow.RULES,
