@@ -242,20 +242,15 @@ async def overhead_rows(
     with ExitStack() as stack:
         ours = stack.enter_context(glow_server(path, "--threads", "1"))
         theirs = stack.enter_context(onnxruntime_server(path, 1, 1))
-        echoes = {
-            way: stack.enter_context(echo_server(way)) for way in ("loop", "threads")
-        }
+        echo = stack.enter_context(echo_server())
         clients: dict[str, HttpClient | GrpcClient] = {
             "glow, HTTP, binary": HttpClient(ours.http, binary),
             "ort, HTTP, binary": HttpClient(theirs.http, binary),
             "glow, HTTP, JSON": HttpClient(ours.http, text),
             "ort, HTTP, JSON": HttpClient(theirs.http, text),
             "glow, gRPC": GrpcClient(ours.grpc, grpc_request(MODEL, inputs)),
+            "echo, gRPC": GrpcClient(echo, grpc_request(MODEL, inputs)),
         }
-        for way, port in echoes.items():
-            clients[f"echo, gRPC, {way}"] = GrpcClient(
-                port, grpc_request(MODEL, inputs)
-            )
         turns: dict[str, list[Load]] = {name: [] for name in clients}
         for _ in range(3 * setting.rounds):
             for name, client in clients.items():

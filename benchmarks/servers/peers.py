@@ -72,9 +72,9 @@ def onnxruntime_server(model: Path, threads: int, workers: int) -> Iterator[Port
 
 
 @contextmanager
-def echo_server(way: str) -> Iterator[int]:
-    """The port of a gRPC server that answers with what it is sent; `way` as `echo.py` says."""
-    command = [sys.executable, "-m", "benchmarks.servers.echo", way]
+def echo_server() -> Iterator[int]:
+    """The port of a gRPC server that answers with what it is sent."""
+    command = [sys.executable, "-m", "benchmarks.servers.echo"]
     with _child(command, stdout=subprocess.PIPE, cwd=ROOT) as child:
         yield int(_first_line(child))
 

@@ -142,7 +142,17 @@ class Host:
         self, name: str, inputs: Inputs, **how: Unpack[RequestKeywords]
     ) -> Results:
         """The outputs by name, as `run`; the request is cancelled if the caller's task is."""
-        return await outputs_of(self.run(name, inputs, **how))
+        ticket = self.run(name, inputs, **how)
+        if not ticket.done():
+            loop = asyncio.get_running_loop()
+            done = loop.create_future()
+            ticket.add_done_callback(partial(_wake, loop, done))
+            try:
+                await done
+            except asyncio.CancelledError:
+                ticket.abandon()
+                raise
+        return ticket.result()
 
     def models(self) -> Mapping[str, ModelInfo]:
         """The models by name."""
@@ -221,20 +231,6 @@ class Host:
             served.state = FAILED
             self._scheduler.lose(served)
         self._scheduler.dispatch()
-
-
-async def outputs_of(ticket: Ticket) -> Results:
-    """The outputs of a request by name; it is cancelled if the caller's task is."""
-    if not ticket.done():
-        loop = asyncio.get_running_loop()
-        done = loop.create_future()
-        ticket.add_done_callback(partial(_wake, loop, done))
-        try:
-            await done
-        except asyncio.CancelledError:
-            ticket.abandon()
-            raise
-    return ticket.result()
 
 
 def _wake(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import CancelledError, Future, InvalidStateError
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -65,12 +65,6 @@ class Ticket(Future[Results]):
         """Cancel, or let what has begun end as soon as it can: nobody reads the results."""
         if not self.cancel():
             self.request.cancel()
-
-    def give_up(self) -> None:
-        """Abandon; whoever waits for the result gets CancelledError at once."""
-        self.abandon()
-        if self.fail(CancelledError()):
-            self._on_cancel(self)
 
     def result(self, timeout: float | None = None) -> Results:
         """The outputs by name; raises what went wrong."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from glow.serving.requests import (
@@ -41,7 +40,6 @@ class Bodies:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.held = 0
-        self._lock = Lock()
 
     async def read(self, request: Request) -> bytes:
         """The whole body, which is held until it is released.
@@ -63,17 +61,13 @@ class Bodies:
 
     def hold(self, size: int) -> None:
         """Take room for bytes that came; raises ServingError where there is none."""
-        with self._lock:
-            if self.held + size > self.limits.held_bytes:
-                raise ServingError(
-                    UNAVAILABLE, "the server has no room for the body", 1
-                )
-            self.held += size
+        if self.held + size > self.limits.held_bytes:
+            raise ServingError(UNAVAILABLE, "the server has no room for the body", 1)
+        self.held += size
 
     def release(self, size: int) -> None:
         """Give the room of a body to others."""
-        with self._lock:
-            self.held -= size
+        self.held -= size
 
     async def _read_parts(self, request: Request, parts: list[bytes]) -> None:
         limits = self.limits

@@ -7,15 +7,14 @@ place, and the old one goes when its last request has its result: no request is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Condition, Lock
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
 
 from glow.compiled_model import Array
 from glow.dialects.errors import GlowError
-from glow.host.host import outputs_of
 from glow.open_sizes import OpenTensorInfo
 from glow.serving.datatypes import name_of
 from glow.serving.folders import ModelFiles, models_in
@@ -32,12 +31,8 @@ from glow.tensor_info import TensorInfo
 if TYPE_CHECKING:
     from glow.host.adding import AddKeywords
     from glow.host.host import Host
-    from glow.host.ticket import Results, Ticket
 
 AnyTensorInfo = TensorInfo | OpenTensorInfo
-
-Watch: TypeAlias = Callable[[Callable[[], None]], None]
-"""Is told what to call when nobody waits for a request any more."""
 
 READY, LOADING, UNREADY = "READY", "LOADING", "UNAVAILABLE"
 
@@ -81,10 +76,6 @@ class ServedModels(Protocol):
         """The outputs; raises ServingError or an error of the host."""
         ...
 
-    def infer_here(self, request: InferenceRequest, watch: Watch) -> InferenceResponse:
-        """`infer`, for a thread of its own that waits for the outputs."""
-        ...
-
     def index(self) -> Sequence[IndexEntry]:
         """All models, those that are not loaded among them."""
         ...
@@ -107,6 +98,8 @@ class Version:
     inputs: Mapping[str, AnyTensorInfo]
     outputs: Mapping[str, AnyTensorInfo]
     running: int = 0
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set where nothing runs on a version that goes."""
 
 
 class Repository:
@@ -125,8 +118,6 @@ class Repository:
         self._loaded: dict[str, dict[str, Version]] = {}
         self._generation = 0
         self._lock = Lock()
-        self._idle = Condition(self._lock)
-        """Told when nothing runs on a version."""
 
     def is_ready(self) -> bool:
         """Whether requests are taken."""
@@ -160,55 +151,35 @@ class Repository:
 
     async def infer(self, request: InferenceRequest) -> InferenceResponse:
         """The outputs that a request asks for."""
-        number, version = self._enter(request)
-        try:
-            results = await outputs_of(self._submit(request, version))
-        finally:
-            self._leave(version)
-        return response(request, number, results)
-
-    def infer_here(self, request: InferenceRequest, watch: Watch) -> InferenceResponse:
-        """`infer`, for a thread of its own that waits for the outputs."""
-        number, version = self._enter(request)
-        try:
-            ticket = self._submit(request, version)
-            if not ticket.done():
-                watch(ticket.give_up)
-            results = ticket.result()
-        finally:
-            self._leave(version)
-        return response(request, number, results)
-
-    def _enter(self, request: InferenceRequest) -> tuple[str, Version]:
-        """From here on a version that is replaced waits for the request, until it leaves."""
-        with self._lock:
-            if self.is_draining:
-                raise ServingError(UNAVAILABLE, "the server is shutting down", 1)
+        if self.is_draining:
+            raise ServingError(UNAVAILABLE, "the server is shutting down", 1)
+        with (
+            self._lock
+        ):  # From here on a version that is replaced waits for its requests.
             number, version = self._find(request.model, request.version)
             version.running += 1
-        return number, version
-
-    def _leave(self, version: Version) -> None:
-        with self._lock:
+        try:
+            inputs = checked(request, version)
+            for name in request.outputs:
+                if name not in version.outputs:
+                    raise ServingError(
+                        BAD_REQUEST, _unknown("output", name, version.outputs)
+                    )
+            results = await self.host.run_async(
+                version.key,
+                inputs,
+                priority=request.priority,
+                timeout=request.timeout,
+                request_id=request.id or None,
+                span=request.span,
+            )
+        finally:
             version.running -= 1
             if not version.running:
-                self._idle.notify_all()
-
-    def _submit(self, request: InferenceRequest, version: Version) -> Ticket:
-        inputs = checked(request, version)
-        for name in request.outputs:
-            if name not in version.outputs:
-                raise ServingError(
-                    BAD_REQUEST, _unknown("output", name, version.outputs)
-                )
-        return self.host.run(
-            version.key,
-            inputs,
-            priority=request.priority,
-            timeout=request.timeout,
-            request_id=request.id or None,
-            span=request.span,
-        )
+                version.idle.set()
+        wanted = request.outputs or list(results)
+        outputs = {name: results[name] for name in wanted}
+        return InferenceResponse(request.model, number, request.id, outputs)
 
     async def load(self, name: str) -> None:
         """Load all versions of a model, those that are loaded already anew."""
@@ -216,11 +187,9 @@ class Repository:
         files = self._known(name)
         self.attach(asyncio.get_running_loop())
         await asyncio.to_thread(self.load_now, name)
-        with self._lock:
-            versions = self._loaded.get(name, {})
-            old = [versions.pop(v) for v in {*versions} - {*files.versions}]
+        old = [v for v in self._loaded.get(name, {}) if v not in files.versions]
         for version in old:
-            await self._let_go(version)
+            await self._let_go(self._loaded[name].pop(version))
 
     def load_now(self, name: str) -> None:
         """Load the versions of a model; raises the first error when all were tried."""
@@ -274,28 +243,24 @@ class Repository:
             await self._let_go(version)
 
     async def _let_go(self, version: Version) -> None:
-        def remove() -> None:
-            self._wait_idle([version])
-            self.host.remove(version.key)
-
-        await asyncio.to_thread(remove)
-
-    def _wait_idle(
-        self, versions: Iterable[Version], seconds: float | None = None
-    ) -> bool:
-        """Wait until nothing runs on versions; whether that came to be in time."""
-        with self._lock:
-            return self._idle.wait_for(
-                lambda: not any(version.running for version in versions), seconds
-            )
+        while version.running:
+            version.idle.clear()
+            await version.idle.wait()
+        await asyncio.to_thread(self.host.remove, version.key)
 
     async def drain(self, seconds: float) -> bool:
         """Take no more requests; whether those that run have ended in time."""
-        with self._lock:
-            self.is_draining = True
-            loaded = self._loaded.values()
-            running = [v for versions in loaded for v in versions.values()]
-        return await asyncio.to_thread(self._wait_idle, running, seconds)
+        self.is_draining = True
+        running = [v for versions in self._loaded.values() for v in versions.values()]
+        try:
+            async with asyncio.timeout(seconds):
+                for version in running:
+                    while version.running:
+                        version.idle.clear()
+                        await version.idle.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def _known(self, name: str) -> ModelFiles:
         if name not in self.files:
@@ -323,15 +288,6 @@ class Repository:
         for name, files in models_in(self.folder).items():
             known = self.files.setdefault(name, files)
             known.versions = files.versions
-
-
-def response(
-    request: InferenceRequest, number: str, results: Results
-) -> InferenceResponse:
-    """The outputs that a request asks for, of a version of its model."""
-    wanted = request.outputs
-    outputs = {name: results[name] for name in wanted} if wanted else results
-    return InferenceResponse(request.model, number, request.id, outputs)
 
 
 def _order(version: str) -> tuple[int, str]:

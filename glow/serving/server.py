@@ -25,9 +25,9 @@ from glow.serving.metrics import ServerMetrics
 from glow.serving.service import Service
 
 if TYPE_CHECKING:
+    import grpc.aio
     from fastapi import FastAPI
 
-    from glow.serving.grpc_service import GrpcServer
     from glow.serving.repository import Repository
 
 BACKLOG = 1024
@@ -148,7 +148,7 @@ def serve(
             address, port = listening.getsockname()[:2]
             addresses = [f"http://{_bracketed(address)}:{port}"]
             if options.grpc_port is not None:
-                started = start_grpc(service, options)
+                started = await start_grpc(service, options)
                 addresses.append(f"grpc://{started.address}")
                 stack.push_async_callback(started.server.stop, GRACE_SECONDS)
             said(" and ".join(addresses))
@@ -166,23 +166,26 @@ def serve(
 class StartedGrpc:
     """The service over gRPC."""
 
-    server: GrpcServer
+    server: grpc.aio.Server
     address: str
 
 
-def start_grpc(service: Service, options: ServerOptions) -> StartedGrpc:
-    """Begin to serve over gRPC, within the loop; raises GlowError for a port that cannot be had."""
+async def start_grpc(service: Service, options: ServerOptions) -> StartedGrpc:
+    """Begin to serve over gRPC; raises GlowError for a port that cannot be had."""
     from glow.serving.grpc_service import make_server
 
     host, port = _bracketed(options.host), options.grpc_port
     server = make_server(service, is_shared=options.is_shared)
-    found = server.add_port(f"{host}:{port}")
+    try:
+        found = server.add_insecure_port(f"{host}:{port}")
+    except RuntimeError:
+        found = 0
     if not found:
         raise GlowError(
             f"cannot listen on {host}:{port} for gRPC",
             hint="another port may be free (--grpc-port 0 takes any)",
         )
-    server.start()
+    await server.start()
     return StartedGrpc(server, f"{host}:{found}")
 
 

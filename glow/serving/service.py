@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from glow.host.tracing import NO_TRACE
@@ -32,19 +31,16 @@ class Service:
         self.bodies = Bodies(self.limits)
         self.running = 0
         """How many requests have come whole and have no answer yet."""
-        self._lock = Lock()
 
     def enter(self) -> None:
         """Count a request, until it leaves; raises ServingError where there are too many."""
-        with self._lock:
-            if self.running >= self.limits.requests:
-                raise ServingError(UNAVAILABLE, "the server has too many requests", 1)
-            self.running += 1
+        if self.running >= self.limits.requests:
+            raise ServingError(UNAVAILABLE, "the server has too many requests", 1)
+        self.running += 1
 
     def leave(self) -> None:
         """A request has its answer."""
-        with self._lock:
-            self.running -= 1
+        self.running -= 1
 
     def label(self, name: str) -> str:
         """What figures call a model: names that there are none of are the clients' choice."""

@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 import time
-from concurrent.futures import CancelledError, Future
 
 import grpc
 import numpy as np
@@ -48,29 +47,24 @@ class Slow:
     def __init__(self, repository):
         self.repository = repository
         self.running = 0
-        self.lock = threading.Lock()
         self.cancelled = threading.Event()
         self.asked = None
 
     def __getattr__(self, name):
         return getattr(self.repository, name)
 
-    def infer_here(self, request, watch):
+    async def infer(self, request):
         if request.model != "slow":
-            return self.repository.infer_here(request, watch)
+            return await self.repository.infer(request)
         self.asked = request
-        done = Future()
-        with self.lock:
-            self.running += 1
+        self.running += 1
         try:
-            watch(done.cancel)
-            done.result(60)
-        except CancelledError:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
             self.cancelled.set()
             raise
         finally:
-            with self.lock:
-                self.running -= 1
+            self.running -= 1
         return InferenceResponse("slow", "1", "", {})
 
 
@@ -98,8 +92,8 @@ class Running:
         limits = Limits(body_bytes=1 << 20, requests=4)
         self.service = Service(self.models, limits, self.metrics, self.tracer)
         self.server = make_server(self.service)
-        port = self.server.add_port("127.0.0.1:0")
-        self.server.start()
+        port = self.server.add_insecure_port("127.0.0.1:0")
+        await self.server.start()
         return port
 
     def close(self):
