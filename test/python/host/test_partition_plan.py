@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from places import ROOT
 
 import glow
+from glow.compiled_model import CompiledModel
 from glow.compiler import compile_model, load
 from glow.dialects.errors import GlowError
 from glow.dialects.weights import references, weights_of
@@ -41,6 +43,12 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   func.return %c, %t : tensor<4xf32>, tensor<4xf32>
 }
 """
+
+
+@cache
+def whole() -> CompiledModel:
+    """The network in one piece, which several tests compare with."""
+    return compile_model(DIGITS, EXACT)
 
 
 def inputs_of(plan: PartitionPlan, seed: int = 0) -> dict[str, np.ndarray]:
@@ -89,7 +97,7 @@ def test_parts_give_the_bits_of_the_whole(
     plan = plan_model(DIGITS, devices, choice, EXACT)
     assert len(plan.parts) == count
     assert (plan.inputs, plan.outputs) == (("image",), ("logits",))
-    check_equal(plan, EXACT, compile_model(DIGITS, EXACT).run)
+    check_equal(plan, EXACT, whole().run)
 
 
 @pytest.mark.filterwarnings("ignore:no profile")
@@ -130,9 +138,9 @@ def test_devices_compile_by_their_backends() -> None:
     models = models_of(plan)
     assert [model.backend for model in models] == ["cpu", "interpreter"]
     inputs = inputs_of(plan)
-    whole = compile_model(DIGITS, EXACT).run(inputs)
+    expected = whole().run(inputs)
     actual = run_parts(plan, models, inputs)["logits"]
-    np.testing.assert_allclose(actual, whole["logits"], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(actual, expected["logits"], rtol=1e-5, atol=1e-5)
 
 
 def test_variables_stay_in_their_part() -> None:
@@ -162,7 +170,7 @@ def test_text_goes_through_pipes_and_weights_are_stored_once(tmp_path: Path) -> 
         check=True,
     )
     plan = split_module(path)
-    check_equal(plan, EXACT, compile_model(DIGITS, EXACT).run)
+    check_equal(plan, EXACT, whole().run)
     check_equal(plan, EXACT, compile_model(path, EXACT).run)
     check_equal(plan, EXACT, compile_model(path, CompileOptions(numerics="exact")).run)
     assert [op.sym_name.data for op in load(path).ops] == ["main"]

@@ -4,11 +4,13 @@ import asyncio
 import json
 import threading
 import time
+from contextlib import ExitStack
 
 import grpc
 import numpy as np
 import onnx
 import pytest
+from grpc_faults import PREFACE, SETTINGS, GrpcFaults, frame, headers, message
 from onnx import TensorProto, helper
 
 import glow
@@ -333,6 +335,20 @@ def test_clients_that_go_away_free_their_slots(running):
             for one in calls:
                 one.cancel()
             wait_until(lambda: running.service.running == 0)
+
+
+def test_messages_that_do_not_come_hold_up_nobody(running):
+    """However many begin one: the server has room for four requests."""
+    start = PREFACE + frame(SETTINGS) + headers() + message(1000, 10)
+    with ExitStack() as stack:
+        for _ in range(40):
+            client = stack.enter_context(
+                GrpcFaults(("127.0.0.1", running.port)).connect()
+            )
+            client.sendall(start)
+            assert client.recv(1)  # The server has taken the connection.
+        wait_until(lambda: running.service.running == 0)
+        assert call(running, "ServerLive").live
 
 
 def wait_until(condition):
