@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import Float32Type, MemRefType
 
@@ -25,9 +25,6 @@ from glow.tuning import choices
 from glow.tuning.measure import Times
 from glow.tuning.remote.board import Bench, Program
 from glow.tuning.search import Job, Tunable
-
-if TYPE_CHECKING:
-    pass
 
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 """Of machines that the system calls otherwise than LLVM."""
