@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import glow
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx import messages
 from glow.garbage_collection import collect_new, collection_paused, new_objects_only
+from glow.runtime.threads import switch_interval
 from glow.runtime.threads.switch_interval import frequent_switches
 
 CODE_GENERATOR = "glow.lowering.loops_to_llvm.convert_loops_to_llvm"
@@ -71,6 +73,16 @@ class Cycle:
     alive: list[int] = []
 
 
+@pytest.fixture
+def alone() -> None:
+    """Compilations that other tests have begun in threads of their own are over."""
+    end = time.monotonic() + 60
+    while not gc.isenabled() or switch_interval._before:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.usefixtures("alone")
 def test_collection_is_paused_and_comes_back() -> None:
     assert gc.isenabled()
     with collection_paused():
@@ -81,6 +93,7 @@ def test_collection_is_paused_and_comes_back() -> None:
     assert gc.isenabled()
 
 
+@pytest.mark.usefixtures("alone")
 def test_collection_comes_back_after_errors() -> None:
     with pytest.raises(GlowError):
         glow.compile("missing.onnx")
@@ -107,6 +120,7 @@ def test_objects_of_before_are_not_visited() -> None:
     assert not Cycle.alive
 
 
+@pytest.mark.usefixtures("alone")
 def test_turns_are_short_in_contexts_and_come_back() -> None:
     before = sys.getswitchinterval()
     first, second = frequent_switches(), frequent_switches()
