@@ -140,7 +140,7 @@ class Endpoints:
             return error_response(found)
         finally:
             seconds = time.perf_counter() - start
-            service.metrics.count(label, "http", status, seconds)
+            service.count(label, "http", status, seconds)
 
     async def _skip_body(self, request: Request) -> None:
         bodies = self.service.bodies

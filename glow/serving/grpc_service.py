@@ -133,7 +133,7 @@ class Methods:
             raise wrong from error
         finally:
             seconds = time.perf_counter() - start
-            service.metrics.count(model or UNKNOWN, "grpc", status, seconds)
+            service.count(model or UNKNOWN, "grpc", status, seconds)
 
     async def _infer(
         self, asked: InferenceRequest, context: Context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from glow.host.tracing import NO_TRACE
@@ -41,6 +42,11 @@ class Service:
     def leave(self) -> None:
         """A request has its answer."""
         self.running -= 1
+
+    def count(self, model: str, protocol: str, status: int, seconds: float) -> None:
+        """Note a request that has ended, once its answer is under way: 30 us less to wait."""
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self.metrics.count, model, protocol, status, seconds)
 
     def label(self, name: str) -> str:
         """What figures call a model: names that there are none of are the clients' choice."""
