@@ -8,7 +8,9 @@ glow_queue_waiting                              requests that wait for a device
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -50,11 +52,21 @@ class ServerMetrics:
             registry=self.registry,
         )
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._ended: deque[tuple[str, str, int, float]] = deque()
         if host is not None:
             self.registry.register(HostCollector(host))
 
     def count(self, model: str, protocol: str, status: int, seconds: float) -> None:
-        """Note a request that has ended."""
+        """Note a request that has ended; `settle` adds it to the figures."""
+        self._ended.append((model, protocol, status, seconds))
+
+    def settle(self) -> None:
+        """Add up the requests that were noted."""
+        with suppress(IndexError):
+            while True:
+                self._add(*self._ended.popleft())
+
+    def _add(self, model: str, protocol: str, status: int, seconds: float) -> None:
         key = (model, protocol, status)
         found = self._children.get(key)
         if found is None:
@@ -68,6 +80,7 @@ class ServerMetrics:
 
     def text(self) -> bytes:
         """What Prometheus reads."""
+        self.settle()
         return generate_latest(self.registry)
 
 

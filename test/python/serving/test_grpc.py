@@ -306,7 +306,8 @@ def test_the_clients_deadline_is_the_requests(running):
     with pytest.raises(grpc.RpcError) as caught:
         call_slowly(running, timeout=0.5)
     assert caught.value.code().name == "DEADLINE_EXCEEDED"
-    assert 0 < running.models.asked.timeout <= 0.5
+    # What is left goes in a header of few digits, rounded up.
+    assert 0 < running.models.asked.timeout < 0.55
     assert running.models.cancelled.wait(10)
 
 
