@@ -56,6 +56,8 @@ class CompiledModel:
         self.backend = backend
         self.signature = signature
         self.function = function
+        self._input_names = [info.name for info in signature.inputs]
+        self._output_names = [info.name for info in signature.outputs]
         self._inputs = [(info.shape, info.dtype) for info in signature.inputs]
         self._outputs = [(info.shape, info.dtype) for info in signature.outputs]
         self._run_into = getattr(function, "run_into", None)
@@ -139,8 +141,7 @@ class CompiledModel:
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by name for inputs by name; names may hold any character."""
         results = self._run(self._arrange((), inputs))
-        names = [info.name for info in self.outputs]
-        return dict(zip(names, results, strict=True))
+        return dict(zip(self._output_names, results, strict=True))
 
     def run_in_order(
         self,
@@ -204,9 +205,13 @@ class CompiledModel:
         self, arrays: Sequence[Array], named: Mapping[str, Array]
     ) -> Sequence[Array]:
         """The inputs in order, each checked against the signature."""
-        if not named and _are_exactly(arrays, self._inputs):
+        names = self._input_names
+        if not arrays and len(named) == len(names):
+            in_order = cast("list[Array]", [named.get(name) for name in names])
+            if _are_exactly(in_order, self._inputs):
+                return in_order
+        elif not named and _are_exactly(arrays, self._inputs):
             return arrays
-        names = [info.name for info in self.inputs]
         values = arranged(names, arrays, named)
         return [check_array("input", info, values[info.name]) for info in self.inputs]
 

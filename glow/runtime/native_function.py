@@ -289,11 +289,13 @@ class NativeFunction:
 
     def _call(self, buffers: Buffers, threads: int | None) -> None:
         run_at, most = self._executable.run_at, self._used_threads
-        places = buffers.mutables_address, buffers.activations_address
-        if most > 1 and (threads is None or threads >= most):
-            self._choice.run(lambda count: run_at(*places, count))
+        mutables, activations = buffers.mutables_address, buffers.activations_address
+        if most == 1:
+            run_at(mutables, activations, 1)
+        elif threads is None or threads >= most:
+            self._choice.run(lambda count: run_at(mutables, activations, count))
         else:
-            run_at(*places, most if threads is None else min(threads, most))
+            run_at(mutables, activations, threads)
         if self._quiet and bytes(buffers.reports) != self._quiet:
             self._raise_report(buffers)
 
