@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from glow.backends.backend import DEFAULT_BACKEND
 from glow.dialects.numerics import NUMERICS, WEIGHT_GROWTH
@@ -18,6 +19,14 @@ from glow.tools.target_options import (
     add_target_options,
     target_of,
 )
+
+
+def model_file(text: str) -> Path:
+    """The path of a model, for which argparse takes an unknown option with a blank, too."""
+    if text.startswith("--"):
+        name = text.partition("=")[0]
+        raise argparse.ArgumentTypeError(f"unknown option '{name}'")
+    return Path(text)
 
 
 def add_compile_options(parser: argparse.ArgumentParser) -> None:

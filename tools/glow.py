@@ -24,6 +24,7 @@ from glow.tools.compile_options import (
     add_device_option,
     add_input_option,
     compile_options,
+    model_file,
 )
 from glow.tools.machine.tune_command import add_tune_command
 from glow.tools.quantization_commands import (
@@ -96,7 +97,7 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
     """Declare `glow compile`."""
     parser.add_argument(
         "model",
-        type=Path,
+        type=model_file,
         nargs="+",
         help=".onnx or .mlir file; a bundle takes several",
     )

@@ -17,7 +17,11 @@ from glow.diagnostics import run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.runtime.atomic_output import check_output_file
 from glow.runtime.caches.model_cache import MAP_VARIABLE
-from glow.tools.compile_options import add_compile_options, compile_options
+from glow.tools.compile_options import (
+    add_compile_options,
+    compile_options,
+    model_file,
+)
 from glow.tools.quantization_commands import at_least, not_negative
 
 if TYPE_CHECKING:
@@ -35,7 +39,7 @@ def add_serve_command(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "models",
-        type=Path,
+        type=model_file,
         nargs="*",
         help=".onnx or .mlir files, served by their names",
     )

@@ -7,6 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from glow.dialects.errors import UsageError
 from glow.tools.glow import run_glow
 
 WEIGHT = np.arange(12, dtype=np.float32).reshape(3, 4) - 6
@@ -125,3 +126,9 @@ def test_numerics_are_chosen(
     assert ("winograd" in capsys.readouterr().out) == fewer
     run_glow(["run", str(model), f"--numerics={numerics}", "--repeat=1"])
     assert "1x64x28x28 float32" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["compile", "serve"])
+def test_an_unknown_option_with_a_blank_is_no_model(model: Path, command: str) -> None:
+    with pytest.raises(UsageError, match="unknown option '--partition'"):
+        run_glow([command, str(model), "--partition=two parts"])
