@@ -154,12 +154,7 @@ def build_native_function(
         constants = gather_constants(program, pool)
         objects = build.finish()
     give_back()
-    arguments = [
-        Argument(binding.offset, shape, dtype)
-        for binding, (shape, dtype) in zip(
-            program.arguments, buffer_infos(function), strict=True
-        )
-    ]
+    arguments = native_arguments(function, program)
     count = input_count(function)
     native = NativeProgram(
         list(objects.values()),
@@ -189,6 +184,16 @@ def fill_variables(program: Program, views: Mapping[str, Array]) -> None:
         elif variable.value is not None:
             copy_letting_go(views[variable.name], variable.value)
     program.variables = ()
+
+
+def native_arguments(function: FuncOp, program: Program) -> Sequence[Argument]:
+    """Where the inputs and then the outputs of an instr function are in its program."""
+    return [
+        Argument(binding.offset, shape, dtype)
+        for binding, (shape, dtype) in zip(
+            program.arguments, buffer_infos(function), strict=True
+        )
+    ]
 
 
 def native_variables(function: FuncOp, program: Program) -> Sequence[NativeVariable]:

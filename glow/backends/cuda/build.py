@@ -8,6 +8,7 @@ from glow.backends.cpu.native_function import (
     fill_variables,
     gather_constants,
     let_go,
+    native_arguments,
     native_variables,
 )
 from glow.backends.cpu.passes.instr_to_loops import build_program
@@ -19,8 +20,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.weights import weights_of
 from glow.lowering.target.target import Target
 from glow.runtime.native_code import workers
-from glow.runtime.native_function import Argument
-from glow.signature import buffer_infos, input_count, main_function
+from glow.signature import input_count, main_function
 
 
 def open_device(number: int, gpu: str) -> CudaDevice:
@@ -49,12 +49,7 @@ def build_function(
     weights_of(module).clear()
     let_go(program)
     kernels = kernel_assemblies(program, target)
-    arguments = [
-        Argument(binding.offset, shape, dtype)
-        for binding, (shape, dtype) in zip(
-            program.arguments, buffer_infos(function), strict=True
-        )
-    ]
+    arguments = native_arguments(function, program)
     with workers() as pool:
         constants = gather_constants(program, pool)
     variables = native_variables(function, program)

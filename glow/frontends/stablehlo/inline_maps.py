@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.hints import isa
 
 from glow.dialects.node import element_of, shape_of, tensor_type
@@ -56,8 +57,10 @@ def _inline(op: StableHloOp) -> None:
     for one in list(block.ops)[:-1]:
         copy = one.clone(known)
         if any(shape_of(value) == shape for value in copy.operands):
-            for value in copy.results:
-                value._type = tensor_type(shape, element_of(value))  # pyright: ignore[reportPrivateUsage]
+            for old, value in zip(one.results, tuple(copy.results), strict=True):
+                known[old] = Rewriter.replace_value_with_new_type(
+                    value, tensor_type(shape, element_of(value))
+                )
         parent.insert_op_before(copy, op)
     last = block.last_op
     assert last is not None
