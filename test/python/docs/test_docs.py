@@ -14,6 +14,7 @@ from glow.compiler import load, lower_to
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"<!-- dump (\w+) -->\n```\w+\n(.*?)```", re.DOTALL)
 BLOCKS = BLOCK.findall((DOCS / "architecture.md").read_text())
+PAGES = [*DOCS.glob("*.md"), ROOT / "README.md"]
 README_BLOCKS = BLOCK.findall((ROOT / "README.md").read_text())
 
 
@@ -47,11 +48,21 @@ def test_modules_that_pages_name_are_there() -> None:
         for folder, _, names in chain.from_iterable(walks)
         for name in names
     }
-    pages = [*DOCS.glob("*.md"), ROOT / "README.md"]
     missing = [
         f"{page.name}: {name}"
-        for page in pages
+        for page in PAGES
         for name in re.findall(r"`([\w/.]+\.py)`", page.read_text(encoding="utf-8"))
         if not any(file.endswith(f"/{name}") for file in known)
     ]
     assert not missing
+
+
+def test_tables_end_before_text() -> None:
+    """Markdown takes a line of text right below a table for one more row of it."""
+    rows = re.compile(r"^\|.*\n(?!\||<!--|\n)(.+)", re.MULTILINE)
+    swallowed = [
+        f"{page.name}: {line}"
+        for page in PAGES
+        for line in rows.findall(page.read_text(encoding="utf-8"))
+    ]
+    assert not swallowed
