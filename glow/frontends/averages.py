@@ -62,13 +62,29 @@ def pool(
         return None
     if (count == size.flat[0]).all():
         return average.result
-    view = average.attributes_view()
-    ones = np.ones((1, 1, *shape_of(average.input)[2:]))
-    inside = fold_windows(ones, view, (0, 0), np.add)
-    if count.ndim != inside.ndim or not np.array_equal(count[:1, :1], inside):
+    value, border = _unpadded(average.input)
+    ones = np.pad(np.ones((1, 1, *shape_of(value)[2:])), border)
+    inside = fold_windows(ones, average.attributes_view(), (0, 0), np.add)
+    if count.ndim > inside.ndim or not (count == inside).all():
         return None
     attributes = {**attributes_of(average), "count_include_pad": False}
-    return builder.create(glow.AvgPool2dOp, [average.input], attributes)
+    (top, bottom), (left, right) = border[2:]
+    own = average.attributes_view().ints("pads")
+    pads = [a + b for a, b in zip(own, (top, left, bottom, right), strict=True)]
+    return builder.create(glow.AvgPool2dOp, [value], {**attributes, "pads": pads})
+
+
+def _unpadded(value: SSAValue) -> tuple[SSAValue, list[tuple[int, int]]]:
+    """A plane before zeros were put around it, and how many of them: first, last of each axis."""
+    padded, rank = value.owner, len(shape_of(value))
+    if isinstance(padded, glow.PadOp):
+        view = padded.attributes_view()
+        pads = view.ints("pads")
+        border = list(zip(pads[:rank], pads[rank:], strict=True))
+        is_plane = not any(border[0] + border[1]) and min(pads) >= 0
+        if is_plane and view.string("mode") == "constant" and not view.float("value"):
+            return padded.input, border
+    return value, [(0, 0)] * rank
 
 
 def scaled_sum(builder: GraphBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue | None:

@@ -31,6 +31,7 @@ PASSES = lazy_passes(
     "recognize_activations",
     "recognize_attention",
     "recognize_gelu",
+    "recognize_local_response_norm",
     "recognize_normalizations",
     "recognize_recurrence",
     "recompute",

@@ -3,7 +3,8 @@
 Each theme is a pass of its own, for reading and testing; here their tables are joined, so
 that a network is walked once for many of them and what one finds helps the others:
 
-    recognize-activations, -gelu, -normalizations      decomposed functions, then
+    recognize-activations, -gelu, -normalizations,
+    recognize-local-response-norm                      decomposed functions, then
     fold-dilation, fold-pads, shrink-convolutions      windows
     sink-reshapes, fold-transposes, commute-pools      movement out of the way
     reassociate                                        constants into weights
@@ -21,6 +22,9 @@ from glow.passes.graph.fold_transposes import FoldTransposesPass
 from glow.passes.graph.reassociate import ReassociatePass
 from glow.passes.graph.recognize_activations import RecognizeActivationsPass
 from glow.passes.graph.recognize_gelu import RecognizeGeluPass
+from glow.passes.graph.recognize_local_response_norm import (
+    RecognizeLocalResponseNormPass,
+)
 from glow.passes.graph.recognize_normalizations import RecognizeNormalizationsPass
 from glow.passes.graph.shrink_convolutions import ShrinkConvolutionsPass
 from glow.passes.graph.sink_reshapes import SinkReshapesPass
@@ -28,7 +32,10 @@ from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.patterns import RewritePass, combined, rewrite_until_stable
 
 PHASES: tuple[tuple[type[RewritePass], ...], ...] = (
-    (RecognizeActivationsPass, RecognizeGeluPass, RecognizeNormalizationsPass),
+    (
+        RecognizeActivationsPass, RecognizeGeluPass, RecognizeNormalizationsPass,
+        RecognizeLocalResponseNormPass,
+    ),
     (
         FoldDilationPass, FoldPadsPass, ShrinkConvolutionsPass, SinkReshapesPass,
         FoldTransposesPass, CommutePoolsPass, ReassociatePass,

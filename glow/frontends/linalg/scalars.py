@@ -233,7 +233,7 @@ class Body:
     def _divide(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """A quotient; a sum by the number of its terms is a mean."""
         builder, count = self.builder, self.builder.known(rhs)
-        if count is not None and count.size:
+        if count is not None and count.size and _is_within(count.shape, shape_of(lhs)):
             found = averages.pool(builder, lhs, count)
             found = found or averages.mean(builder, lhs, count)
             if found is not None:
@@ -252,6 +252,11 @@ class Body:
         if predicate(compared) not in ("ugt", "uge") or not (is_same and is_zero):
             return None
         return self.builder.node(glow.ReluOp, self.value(value))
+
+
+def _is_within(shape: Sequence[int], whole: Sequence[int]) -> bool:
+    """Whether a tensor stays as large as it is where it meets another one."""
+    return np.broadcast_shapes(tuple(shape), tuple(whole)) == tuple(whole)
 
 
 def evaluate(

@@ -22,7 +22,6 @@ from glow.frontends.stablehlo.hlo_builder import (
     HloBuilder,
     is_boolean,
 )
-from glow.frontends.stablehlo.local_response import local_response_norm
 
 NODES: Mapping[str, type[NodeOp]] = {
     "stablehlo.abs": glow.AbsOp,
@@ -107,8 +106,8 @@ def divide(builder: HloBuilder) -> SSAValue:
         return integer_quotient(builder)
     count = builder.known(rhs)
     if count is None or not count.size:
-        return averages.pool(builder, lhs, averages.spread(builder, rhs)) or (
-            local_response_norm(builder) or plain(builder)
+        return averages.pool(builder, lhs, averages.spread(builder, rhs)) or plain(
+            builder
         )
     return (
         averages.pool(builder, lhs, count)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.nodes.node_examples import nodes_under_test
 from support.programs.round_trips import (
     FORMATS,
     MOST_NODES,
@@ -12,6 +13,7 @@ from support.programs.round_trips import (
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
+from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.interpreter import run
 
@@ -24,7 +26,10 @@ EVERYWHERE = """
     huber_loss kl_div l1_loss layer_norm leaky_relu local_response_norm matmul
     max_pool2d mse_loss reduce_mean sample softsign
 """.split()
-"""Formulas of several operations in all three, which `lower-nodes` has, too."""
+"""Formulas of several operations in all three, which `lower-nodes` has, too.
+
+`local_response_norm` is one of a single channel here, whose window nobody sees.
+"""
 
 IN_PARTS = {
     "stablehlo": """
@@ -108,3 +113,34 @@ def test_networks(name, network):
         np.testing.assert_allclose(result, wanted, 1e-4, 1e-5 * np.abs(wanted).max())
     count = node_count(optimized)
     assert node_count(lower_to(found, "graph")) <= MOST_NODES * count
+
+
+def is_window(example):
+    """Whether a node adds up more than one element around each, of planes of floats.
+
+    Borders that count only as far as they were asked for have no such form (`ceil_mode`).
+    """
+    value = example.inputs[0]
+    if "ceil_mode" in example.attributes:
+        return False
+    if value.dtype != np.float32 or value.ndim != 4 or not value.size:
+        return False
+    size = example.attributes.get("size", 1)
+    return size > 1 or max(example.attributes.get("kernel", [1])) > 1
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("node", [glow.LocalResponseNormOp, glow.AvgPool2dOp])
+def test_windows_are_found_again(name, node):
+    """Sums over channels or pixels that are divided come back as one node, and what moves them."""
+    counts = []
+    for example in nodes_under_test():
+        if example.node is not node or not is_window(example):
+            continue
+        found = again_if_it_can(example.module(), name)
+        if found is not None:
+            ops = [*lower_to(found, "graph").walk()]
+            counts.append(sum(isinstance(op, node) for op in ops))
+            assert not any(isinstance(op, glow.DivOp | glow.MulOp) for op in ops)
+    assert len(counts) >= 3
+    assert set(counts) == {1}
