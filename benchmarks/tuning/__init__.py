@@ -1,1 +1,1 @@
-"""How good the choices of kernels are: their regret, and what a simulator says of other cores."""
+"""What choices of kernels are worth: their regret, and what tuning gains."""

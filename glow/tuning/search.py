@@ -4,8 +4,8 @@
         all candidates, 3 turns; the faster half, 6; ... until one is left
     the network with all winners against the network as it is, in alternating runs:
         kept if it is faster by more than its noise, else each half of the winners, ...
-    the network with all that was kept against what it was, once more: who picks the lucky ones of
-        many comparisons has to ask again
+    the network with all that was kept against what it was, once more, both compiled anew: who picks
+        the lucky ones of many comparisons has to ask again, and where memory lies is luck, too
 
 Nothing here knows a kernel: what is tuned answers as a `Subject`.
 """
@@ -101,6 +101,10 @@ class Subject(Protocol):
 
     def network(self, configs: Configs) -> Callable[[], float]:
         """A run of the network with those configurations, which gives its seconds."""
+        ...
+
+    def forget(self) -> None:
+        """Let go of networks: the next ones are compiled anew, and lie elsewhere in memory."""
         ...
 
 
@@ -290,16 +294,19 @@ class Search:
             self._winners(winners[half:])
 
     def _confirm(self) -> None:
-        """Compare what was kept with what there was, and forget it unless it is faster."""
+        """Keep nothing unless networks that no choice was made by show it, too."""
         tuned = self.tuned
         if not tuned.kept:
             return
+        self.subject.forget()
         verdict = compare(self.subject.network({}), self.subject.network(tuned.kept))
         tuned.ratio = verdict.ratio
+        word = "" if verdict.is_faster else ", which is forgotten"
         self.tell(
-            f"network {1 - verdict.ratio:+6.1%} of its time with all that is kept"
+            f"network {1 - verdict.ratio:+6.1%} of its time, noise {verdict.noise:.1%}, "
+            f"with all that was kept{word}"
         )
-        if verdict.ratio >= 1:
+        if not verdict.is_faster:
             present = {one.key: one.configs[0] for one in self.subject.kernels}
             self.keep({key: present[key] for key in tuned.kept}, 1.0)
             tuned.kept, tuned.ratio = {}, 1.0

@@ -106,6 +106,11 @@ class BoardSubject:
 
         return run
 
+    def forget(self) -> None:
+        """Let go of networks, on the board, too."""
+        self._networks.clear()
+        self._bench.board.forget()
+
 
 def _check_machine(bench: Bench, target: Target) -> None:
     machine = bench.board.machine.lower()

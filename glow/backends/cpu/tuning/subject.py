@@ -179,6 +179,10 @@ class CpuSubject:
             self._networks[name] = self._networks.pop(name)
         return self._networks[name]
 
+    def forget(self) -> None:
+        """Let go of compiled networks."""
+        self._networks.clear()
+
 
 def _profile(job: Job) -> KernelProfile:
     traced = TracedModel(job.model, job.options)
