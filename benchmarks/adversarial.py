@@ -31,10 +31,10 @@ OUTLIER = 1e4
 
 @dataclass(frozen=True)
 class Layer:
-    """y = x w for matrices, or the convolution of an image with square filters and half pads.
+    """y = x w for matrices, or the convolution of an image with filters and half pads.
 
     x is [rows, features] or [1, channels, height, width]; w is [features, outputs] or
-    [outputs, channels, kernel, kernel].
+    [outputs, channels, *kernel], of odd sizes.
     """
 
     x_shape: tuple[int, ...]
@@ -52,8 +52,8 @@ class Layer:
 
     def model(self, w: Array) -> ModelProto:
         """The layer as a network."""
-        float32, pad = TensorProto.FLOAT, self.w_shape[-1] // 2
-        pads = {} if self.is_product else {"pads": [pad] * 4}
+        float32, half = TensorProto.FLOAT, [size // 2 for size in self.w_shape[2:]]
+        pads = {} if self.is_product else {"pads": half * 2}
         node = helper.make_node(
             "MatMul" if self.is_product else "Conv", ["x", "w"], ["y"], **pads
         )
@@ -80,10 +80,10 @@ class Layer:
         """The rows of the result in double precision."""
         if self.is_product:
             return x.astype(np.float64) @ w.astype(np.float64)
-        size = self.w_shape[-1]
-        pads = [(0, 0), (0, 0), *[(size // 2, size // 2)] * 2]
+        kernel = self.w_shape[2:]
+        pads = [(0, 0), (0, 0), *((size // 2, size // 2) for size in kernel)]
         padded = np.pad(x.astype(np.float64), pads)
-        windows = sliding_window_view(padded, (size, size), (2, 3))[0]
+        windows = sliding_window_view(padded, kernel, (2, 3))[0]
         of_pixels = windows.transpose(1, 2, 0, 3, 4).reshape(-1, self.terms)
         return of_pixels @ w.astype(np.float64).reshape(len(w), -1).T
 
@@ -98,7 +98,8 @@ class Layer:
         """A view of one token or pixel in the middle."""
         if self.is_product:
             return x[len(x) // 2 + 1]
-        return x[0, :, x.shape[2] // 2 + 1, x.shape[3] // 2 + 1]
+        y, z = (min(size // 2 + 1, size - 1) for size in x.shape[2:])
+        return x[0, :, y, z]
 
     def feature(self, x: Array) -> Array:
         """A view of one feature or channel."""
@@ -117,6 +118,8 @@ LAYERS: Mapping[str, Layer] = {
     "product": Layer((128, 768), (768, 768)),
     "convolution": Layer((1, 64, 30, 29), (48, 64, 3, 3)),
     "wide filters": Layer((1, 48, 22, 27), (64, 48, 5, 5)),
+    "line": Layer((1, 64, 1, 190), (48, 64, 1, 3)),
+    "line, wide filters": Layer((1, 48, 1, 99), (64, 48, 1, 5)),
 }
 
 Change = Callable[[Layer, Array, Array], None]

@@ -39,6 +39,21 @@ func.func @zero_taps(%f: tensor<1x16xf32>, %x: tensor<1x1x8x8x16xf32>, %w: tenso
   func.return
 }
 
+// Of one axis kernel and tile are lines, and pads may be all of the kernel but a tap.
+// CHECK-LABEL: func.func @columns(
+// CHECK-NEXT: %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 axes [0] pads [2, 0, 0, 0] tile 6 scratch [64, 64, 64] : tensor<1x1x32x4x16xf32>
+func.func @columns(%f: tensor<1x16xf32>, %x: tensor<1x1x32x4x16xf32>, %w: tensor<2048xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 axes [0] pads [2, 0, 0, 0] tile 6 scratch [64, 64, 64] : tensor<1x1x32x4x16xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @rows(
+// CHECK-NEXT: %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 kernel 2 axes [1] tile 3 scratch [64, 64, 64] : tensor<1x1x5x8x16xf32>
+func.func @rows(%f: tensor<1x16xf32>, %x: tensor<1x1x5x9x16xf32>, %w: tensor<1024xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 kernel 2 axes [1] tile 3 scratch [64, 64, 64] : tensor<1x1x5x8x16xf32>
+  func.return
+}
+
 // The instruction has a scratch operand for each size.
 // CHECK-LABEL: func.func @instruction(
 // CHECK-NEXT: instr.cpu.winograd_conv2d @out %y, @inout %p, @inout %q, @inout %s, @in %f, @in %x, @in %w, @in %b input_channels 16 output_channels 16 tile 2 scratch [64, 32, 64]

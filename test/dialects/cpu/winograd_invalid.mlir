@@ -35,6 +35,27 @@ func.func @pads(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<409
 }
 
 // -----
+// CHECK: pads must be four numbers from 0 to 2 along axis 0, not [2, 1, 0, 0]
+func.func @line_pads(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<1024xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 axes [0] pads [2, 1, 0, 0] tile 2 scratch [64, 64, 64] : tensor<1x1x8x9x16xf32>
+  func.return
+}
+
+// -----
+// CHECK: axes must be 0, 1 or both, not [1, 0]
+func.func @axes(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 axes [1, 0] tile 2 scratch [64, 64, 64] : tensor<1x1x6x6x16xf32>
+  func.return
+}
+
+// -----
+// CHECK: squares of 2 must divide tiles of 2 x 1 and the plane 6 x 8
+func.func @line_pool(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<1024xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 axes [0] tile 2 pool 2 scratch [64, 64, 64] : tensor<1x1x3x4x16xf32>
+  func.return
+}
+
+// -----
 // CHECK: the tile must be positive, not 0
 func.func @tile(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
   %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 tile 0 scratch [64, 64, 64] : tensor<1x1x6x6x16xf32>
@@ -63,7 +84,7 @@ func.func @operands(%y: memref<1x1x6x6x16xf32>, %p: memref<64xf32>, %x: memref<1
 }
 
 // -----
-// CHECK: squares of 4 must divide tiles of 4 and the plane (8, 6)
+// CHECK: squares of 4 must divide tiles of 4 x 4 and the plane 8 x 6
 func.func @pool(%x: tensor<1x1x8x6x16xf32>, %f: tensor<1x16xf32>, %w: tensor<9216xf32>, %b: tensor<1x16xf32>) {
   %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 pads [1, 1, 1, 1] tile 4 pool 4 scratch [64, 64, 64] : tensor<1x1x2x1x16xf32>
   func.return

@@ -119,6 +119,17 @@ def winograd(random: np.random.Generator) -> Parts:
     return one_conv(image, weights, {"pads": [1] * 4})
 
 
+def lines(random: np.random.Generator) -> Parts:
+    """Convolutions over time, with a dilation that may divide the length, and pads before."""
+    channels, outputs = 16 * random.integers(1, 9, 2)
+    taps, dilation = int(random.integers(2, 8)), int(random.choice([1, 2, 3, 16, 64]))
+    length = int(random.integers(2, 12) * random.choice([8, 15, dilation]))
+    rest = dilation * (taps - 1)
+    weights = floats(random, outputs, channels, taps)
+    more = {"pads": [rest, 0], "dilations": [dilation]}
+    return one_conv(floats(random, 1, channels, length + rest), weights, more)
+
+
 def depthwise(random: np.random.Generator) -> Parts:
     """A filter for each channel."""
     channels, size = int(random.integers(8, 70)), int(random.choice([3, 5]))
@@ -214,6 +225,7 @@ FAMILIES: Mapping[str, Callable[[np.random.Generator], Parts]] = {
     "conv": conv,
     "pointwise": pointwise,
     "winograd": winograd,
+    "lines": lines,
     "depthwise": depthwise,
     "plain": plain,
     "integers": integers,

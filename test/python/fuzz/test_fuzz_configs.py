@@ -7,7 +7,7 @@ import pytest
 from checks import Wrong
 from kernels.config_checks import CANDIDATES, FAMILIES, check_configs
 
-NAMES = ("product", "plain", "batches")
+NAMES = ("product", "plain", "batches", "lines")
 
 
 def seed_of(name: str) -> int:

@@ -124,8 +124,10 @@ class SparseConv2dOp(BlockedWindowOp):
 class WinogradConv2dOp(WeightedOp):
     """Convolution of stride one, computed as `tile` x `tile` outputs at a time.
 
-    input [N, IC / lanes, H, W, lanes]; transformed weights, (tile + kernel - 1)^2 for each
-    pair of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
+    Of the two `axes`, or of one of them: then kernels are `kernel` x 1 or 1 x `kernel`, and so are
+    tiles.
+    input [N, IC / lanes, H, W, lanes]; transformed weights, tile + kernel - 1 along each axis for
+    each pair of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
     memory the transformed inputs, their products and the sizes of pixels take. The result has the
     largest sum of each `pool` x `pool` square, to which the epilogue applies.
 
@@ -140,6 +142,7 @@ class WinogradConv2dOp(WeightedOp):
     input_channels = prop_def(IntegerAttr.constr(i64))
     output_channels = prop_def(IntegerAttr.constr(i64))
     kernel = prop_def(IntegerAttr.constr(i64), default_value=int_attr(3))
+    axes = prop_def(DenseArrayBase, default_value=ints_attr(0, 1))
     pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
     tile = prop_def(IntegerAttr.constr(i64))
     pool = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
@@ -170,18 +173,22 @@ class WinogradConv2dOp(WeightedOp):
             factors.get_shape() == (block, lanes),
             f"there must be factors for {block} blocks of {lanes}",
         )
-        less = attributes.int("kernel") - 1
-        count = (tile + less) ** 2 * inputs * outputs * lanes
+        axes, kernel = _winograd_axes(attributes), attributes.int("kernel")
+        patch = (tile + kernel - 1) ** len(axes)
+        count = patch * inputs * outputs * lanes
         fail_unless(
             weights.get_shape() == (count,), f"there must be {count} packed weights"
         )
         top, left, bottom, right = _winograd_pads(attributes)
-        plane = (height + top + bottom - less, width + left + right - less)
+        down, across = (kernel - 1 if axis in axes else 0 for axis in (0, 1))
+        tiles = [tile if axis in axes else 1 for axis in (0, 1)]
+        plane = (height + top + bottom - down, width + left + right - across)
         fail_unless(min(plane) > 0, f"the input {image} is too small")
         pool = attributes.int("pool")
         fail_unless(
-            pool > 0 and not any(size % pool for size in (tile, *plane)),
-            f"squares of {pool} must divide tiles of {tile} and the plane {plane}",
+            pool > 0 and not any(size % pool for size in (*tiles, *plane)),
+            f"squares of {pool} must divide tiles of {tiles[0]} x {tiles[1]} and the plane "
+            f"{plane[0]} x {plane[1]}",
         )
         pooled = [size // pool for size in plane]
         return [tensor_type((batch, outputs, *pooled, lanes), image.element_type)]
@@ -202,11 +209,25 @@ class WinogradConv2dOp(WeightedOp):
         )
 
 
-def _winograd_pads(attributes: Attributes) -> tuple[int, ...]:
-    pads, most = attributes.ints("pads"), attributes.int("kernel") // 2
+def _winograd_axes(attributes: Attributes) -> tuple[int, ...]:
+    axes = attributes.ints("axes")
     fail_unless(
-        len(pads) == 4 and all(0 <= pad <= most for pad in pads),
-        f"pads must be four numbers from 0 to {most}, not {list(pads)}",
+        axes in ((0, 1), (0,), (1,)), f"axes must be 0, 1 or both, not {list(axes)}"
+    )
+    return axes
+
+
+def _winograd_pads(attributes: Attributes) -> tuple[int, ...]:
+    """At most half of a square kernel; of a line all of it but a tap."""
+    pads, axes = attributes.ints("pads"), _winograd_axes(attributes)
+    kernel = attributes.int("kernel")
+    most = kernel // 2 if len(axes) == 2 else kernel - 1
+    allowed = [most if axis in axes else 0 for axis in (0, 1, 0, 1)]
+    where = "" if len(axes) == 2 else f" along axis {axes[0]}"
+    fail_unless(
+        len(pads) == 4
+        and all(0 <= pad <= m for pad, m in zip(pads, allowed, strict=True)),
+        f"pads must be four numbers from 0 to {most}{where}, not {list(pads)}",
     )
     return pads
 

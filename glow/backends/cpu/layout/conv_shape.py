@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -14,11 +15,8 @@ from glow.backends.cpu.kernels.winograd.cost import (
     direct_cycles,
     winograd_cycles,
 )
-from glow.backends.cpu.kernels.winograd.spec import (
-    ACCURATE_PATCH,
-    KERNELS,
-    POINTS,
-    WinogradSpec,
+from glow.backends.cpu.kernels.winograd.spec import BOTH, KERNELS, WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import (
     choose_winograd_tiling,
     scratch_sizes,
 )
@@ -68,7 +66,8 @@ def conv_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
 def winograd_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
     """The shapes of a `cpu.winograd_conv2d` that reads an image."""
     batch, _, *plane, _ = image
-    size = attributes.int("kernel")
+    size, axes = attributes.int("kernel"), attributes.ints("axes")
+    down, across = (size if axis in axes else 1 for axis in BOTH)
     return ConvShape(
         batch,
         attributes.int("input_channels"),
@@ -76,7 +75,7 @@ def winograd_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvSha
         1,
         False,
         cast(Pair, tuple(plane)),
-        (size, size),
+        (down, across),
         (1, 1),
         (1, 1),
         cast(Pads, attributes.ints("pads")),
@@ -103,6 +102,43 @@ class WinogradChoice:
     """Whether taps of zero stand for none."""
 
 
+def as_columns(shape: ConvShape) -> ConvShape:
+    """A convolution of one row as one of columns, where they hold whole steps.
+
+    Windows with a dilation of d read every d-th pixel: of columns of a plane of d, without any
+    dilation. Without one, pixels are rows of a plane that is one wide: blocks of tiles, which
+    threads share, are rows of them.
+
+        plane (1, 512), kernel (1, 3), dilations (1, 16), pads (0, 32, 0, 0)
+      becomes
+        plane (32, 16), kernel (3, 1), dilations (1, 1), pads (2, 0, 0, 0)
+    """
+    (height, width), (down, across), step = (
+        shape.plane,
+        shape.kernel,
+        shape.dilations[1],
+    )
+    top, left, bottom, right = shape.pads
+    is_row = (height, down, top, bottom) == (1, 1, 0, 0) and shape.strides == (1, 1)
+    if not is_row or across == 1 or any(size % step for size in (width, left, right)):
+        return shape
+    return replace(
+        shape,
+        plane=(width // step, step),
+        kernel=(across, 1),
+        dilations=(1, 1),
+        pads=(left // step, 0, right // step, 0),
+    )
+
+
+def winograd_axes(kernel: Pair) -> tuple[int, ...]:
+    """The axes along which a kernel has taps; none where there is no transform for it."""
+    axes = tuple(axis for axis in BOTH if kernel[axis] > 1)
+    sizes = {kernel[axis] for axis in axes}
+    known = len(sizes) == 1 and sizes <= set(KERNELS[len(axes)])
+    return axes if known else ()
+
+
 def winograd_spec(
     shape: ConvShape, tile: int, lanes: int, config: WinogradConfig | None = None
 ) -> WinogradSpec:
@@ -114,9 +150,10 @@ def winograd_spec(
         shape.plane,
         shape.pads,
         tile,
-        shape.kernel[0],
+        max(shape.kernel),
         lanes=lanes,
         has_bias=True,
+        axes=winograd_axes(shape.kernel),
         config=config,
     )
 
@@ -126,15 +163,17 @@ def choose_winograd_tile(
     shape: ConvShape, target: Target, numerics: str = "default"
 ) -> WinogradChoice | None:
     """The fastest tile; None where a direct convolution is faster or the only way."""
+    shape = as_columns(shape)
     if (shape.strides, shape.dilations) != ((1, 1), (1, 1)):
         return None
-    if shape.kernel not in [(size, size) for size in KERNELS]:
+    if not winograd_axes(shape.kernel):
         return None
     if shape.group != 1 or shape.plain_input:
         return None
-    largest = max(POINTS) if numerics == "fast" else ACCURATE_PATCH
-    spec = choose_winograd(winograd_spec(shape, 4, target.lanes(32)), target, largest)
-    if spec is None or min(spec.plane) < spec.tile:
+    spec = choose_winograd(
+        winograd_spec(shape, 4, target.lanes(32)), target, accurate=numerics != "fast"
+    )
+    if spec is None or any(map(operator.lt, spec.plane, spec.tile_plane)):
         return None
     tiling = choose_winograd_tiling(spec, target)
     cycles = winograd_cycles(spec, target)
@@ -152,7 +191,7 @@ def tuned_winograd_tile(
     choice = choose_winograd_tile(shape, target, numerics)
     if choice is None or not choose_level("winograd", (shape,), choice.tile, target):
         return None
-    spec = winograd_spec(shape, choice.tile, target.lanes(32))
+    spec = winograd_spec(as_columns(shape), choice.tile, target.lanes(32))
     config = choose(spec, target)
     if config == choice.config:
         return choice

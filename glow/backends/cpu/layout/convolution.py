@@ -6,7 +6,7 @@
 | groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
 | groups of which a block holds several         | `cpu.grouped_conv2d`                |
 | few other groups: dense, zeros between groups | `cpu.conv2d`                        |
-| one group, 3 x 3 to 5 x 5, where chosen       | `cpu.winograd_conv2d`               |
+| one group, 3 x 3 to 5 x 5, 1 x 2 to 7, chosen | `cpu.winograd_conv2d`               |
 | one group, most weights zero                  | `cpu.sparse_conv2d`                 |
 | of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
 | everything else                               | `cpu.plain_conv2d`                  |
@@ -27,9 +27,10 @@ from xdsl.ir import Operation, SSAValue
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import ConvConfig, config_attributes
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelLists
-from glow.backends.cpu.layout.conv_shape import ConvShape, Pair, WinogradChoice
+from glow.backends.cpu.layout.conv_shape import ConvShape, Pair
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key, is_f32
 from glow.backends.cpu.layout.packing import pack_channels
+from glow.backends.cpu.layout.winograd_convolution import winograd_convolution
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of, tensor_type
@@ -114,7 +115,7 @@ def conv2d(layout: Layout, op: Operation) -> None:
     if not (is_f32(op.input, op.weights, op.bias) or (half and not computed)):
         _plain(layout, op)
     elif weights is not None and (choice := layout.winograd.get(op)) is not None:
-        _winograd(layout, op, weights, shape, choice)
+        winograd_convolution(layout, op, weights, shape, choice)
     elif is_depthwise(shape):
         _depthwise(layout, op, weights, shape)
     elif is_blocked(shape, layout.lanes):
@@ -140,25 +141,6 @@ def conv2d(layout: Layout, op: Operation) -> None:
 def _finish(layout: Layout, op: NodeOp, blocked: SSAValue) -> None:
     builder = NodeBuilder(op)
     layout.replace(builder, activated(builder, op, blocked))
-
-
-def _blocked_bias(layout: Layout, op: glow.Conv2dOp) -> SSAValue:
-    """The bias as [O / lanes, lanes]."""
-    lanes, outputs = layout.lanes, shape_of(op.result)[1]
-    blocks = cpu.blocks(outputs, lanes)
-    if op.bias is None:
-        return layout.zeros(op, (blocks, lanes))
-    array = constant_value(op.bias)
-    if array is not None:
-        return layout.constant(
-            op,
-            ("bias", constant_key(op.bias), lanes),
-            f"{name_of(op.bias)}.packed",
-            lambda: pack_channels(array.reshape(1, -1, 1, 1), lanes).reshape(-1, lanes),
-        )
-    builder = NodeBuilder(op)
-    plane = builder.reshape(op.bias, (1, outputs, 1, 1))
-    return builder.reshape(layout.blocked(builder, plane), (blocks, lanes))
 
 
 def _direct(
@@ -200,7 +182,7 @@ def _sparse(
             f"{name}.packed",
             lambda: lists.pack(cast("NDArray[np.float32]", weights), layout.lanes),
         ),
-        _blocked_bias(layout, op),
+        layout.blocked_bias(op),
         input_channels=shape.input_channels,
         output_channels=shape.output_channels,
         tile_blocks=lists.blocks,
@@ -259,7 +241,7 @@ def _blocked(
     blocks = (batch, cpu.blocks(channels, layout.lanes), *plane, layout.lanes)
     result = builder.create(
         cpu.Conv2dOp,
-        [image, packed, _blocked_bias(layout, op)],
+        [image, packed, layout.blocked_bias(op)],
         {
             "input_channels": shape.input_channels,
             "output_channels": shape.output_channels,
@@ -271,44 +253,6 @@ def _blocked(
             **config_attributes(config, layout.lanes),
         },
         types=[tensor_type(blocks, element_type(op.result))],
-    )
-    _finish(layout, op, result)
-
-
-def _winograd(
-    layout: Layout,
-    op: glow.Conv2dOp,
-    weights: Array,
-    shape: ConvShape,
-    choice: WinogradChoice,
-) -> None:
-    """`cpu.winograd_conv2d` with transformed weights."""
-    builder = NodeBuilder(op)
-    packed = layout.constant(
-        op,
-        ("winograd", constant_key(op.weights), shape, choice.tile),
-        f"{name_of(op.weights)}.packed",
-        lambda: layout.packer.winograd(weights, shape, choice.tile, choice.config),
-    )
-    result = builder.node(
-        cpu.WinogradConv2dOp,
-        layout.constant(
-            op,
-            ("factors", constant_key(op.weights), shape, choice.tile),
-            f"{name_of(op.weights)}.factors",
-            lambda: choice.factors,
-        ),
-        layout.blocked(builder, op.input),
-        packed,
-        _blocked_bias(layout, op),
-        input_channels=shape.input_channels,
-        output_channels=shape.output_channels,
-        kernel=shape.kernel[0],
-        pads=shape.pads,
-        tile=choice.tile,
-        zero_taps=choice.zero_taps,
-        scratch=choice.scratch,
-        **config_attributes(choice.config, layout.lanes),
     )
     _finish(layout, op, result)
 
@@ -372,7 +316,7 @@ def _channelwise(
         kind,
         layout.blocked(builder, op.input),
         packed,
-        _blocked_bias(layout, op),
+        layout.blocked_bias(op),
         kernel=shape.kernel,
         strides=shape.strides,
         pads=shape.pads,

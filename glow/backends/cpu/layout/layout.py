@@ -85,6 +85,26 @@ class Layout:
 
         return self.constant(anchor, ("zeros", shape, scalar), "zeros", make)
 
+    def blocked_bias(self, op: glow.Conv2dOp) -> SSAValue:
+        """The bias of a convolution as [O / lanes, lanes]."""
+        lanes, outputs = self.lanes, shape_of(op.result)[1]
+        blocks = cpu.blocks(outputs, lanes)
+        if op.bias is None:
+            return self.zeros(op, (blocks, lanes))
+        array = constant_value(op.bias)
+        if array is not None:
+            return self.constant(
+                op,
+                ("bias", constant_key(op.bias), lanes),
+                f"{name_of(op.bias)}.packed",
+                lambda: pack_channels(array.reshape(1, -1, 1, 1), lanes).reshape(
+                    -1, lanes
+                ),
+            )
+        builder = NodeBuilder(op)
+        plane = builder.reshape(op.bias, (1, outputs, 1, 1))
+        return builder.reshape(self.blocked(builder, plane), (blocks, lanes))
+
     def stored(self, anchor: Operation, value: SSAValue) -> SSAValue:
         """The value as kernels read weights: a splat becomes an array."""
         if not isinstance(value.owner, glow.SplatOp):

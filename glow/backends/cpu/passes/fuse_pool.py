@@ -75,8 +75,9 @@ def fits(root: cpu.WinogradConv2dOp, size: int) -> bool:
     """Whether sums are pooled nowhere yet, and squares of that size divide all tiles."""
     attributes, plane = root.attributes_view(), shape_of(root.result)[2:4]
     whole = not any(extent % size for extent in (attributes.int("tile"), *plane))
+    is_square = len(attributes.ints("axes")) == 2
     bare = root.epilogue is None and element_of(root.result) == f32
-    return bare and whole and attributes.int("pool") == 1
+    return bare and whole and is_square and attributes.int("pool") == 1
 
 
 class FusePoolPass(ModulePass):

@@ -40,6 +40,13 @@ def _winograd(
     return Algorithm(name, saved, measured, bound, wide)
 
 
+def _winograd_line(
+    tile: int, kernel: int, measured: float, bound: float, wide: float
+) -> Algorithm:
+    saved = round((tile + kernel - 1) / (tile * kernel), 2)
+    return Algorithm(f"Winograd F({tile}, {kernel})", saved, measured, bound, wide)
+
+
 DIRECT = Algorithm("direct sums", 1, 1.5e-6, 4e-6, 4e-6)
 WINOGRAD = {
     (2, 3): _winograd(2, 3, 6e-7, 1e-6, 2e-6),
@@ -50,13 +57,30 @@ WINOGRAD = {
     (4, 5): _winograd(4, 5, 1.3e-5, 4e-5, 1e-4),
 }
 """By the sides of the output tile and of the kernel."""
+WINOGRAD_LINES = {
+    (patch - kernel + 1, kernel): _winograd_line(patch - kernel + 1, kernel, *errors)
+    for patch, errors in (
+        (4, (7e-7, 2e-6, 4e-6)),
+        (6, (1.5e-6, 4e-6, 6e-6)),
+        (8, (4e-6, 1e-5, 1.5e-5)),
+    )
+    for kernel in (2, 3, 4, 5, 6, 7)
+    if patch > kernel
+}
+"""Those of one axis, by the sizes of output tile and kernel; errors go with the patch."""
 STRASSEN = {
     1: Algorithm("one level of Strassen", 0.875, 7e-7, 5e-6, 5e-6),
     2: Algorithm("two levels of Strassen", 0.766, 1e-6, 5e-6, 8e-6),
 }
 HALF_WEIGHTS = Algorithm("weights stored as bf16", 1, 1.7e-3, 1e-2, 1e-2)
 
-ALGORITHMS = (DIRECT, *WINOGRAD.values(), *STRASSEN.values(), HALF_WEIGHTS)
+ALGORITHMS = (
+    DIRECT,
+    *WINOGRAD.values(),
+    *(WINOGRAD_LINES[tile, 3] for tile in (2, 4, 6)),
+    *STRASSEN.values(),
+    HALF_WEIGHTS,
+)
 
 
 def table() -> Iterator[str]:

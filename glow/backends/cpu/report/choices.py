@@ -46,13 +46,15 @@ from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.direct import WinogradDirectSpec, most_uneven
 from glow.backends.cpu.kernels.winograd.kernel import WinogradPhase
 from glow.backends.cpu.kernels.winograd.pixel_sizes import PixelSizesSpec
-from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, choose_winograd_tiling
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import choose_winograd_tiling
 from glow.backends.cpu.program.program import KernelRequest
 from glow.backends.cpu.report.algorithms import (
     DIRECT,
     HALF_WEIGHTS,
     STRASSEN,
     WINOGRAD,
+    WINOGRAD_LINES,
     Algorithm,
 )
 from glow.backends.cpu.tiling.tiles import ChannelPart
@@ -200,7 +202,8 @@ def _winograd(phase: WinogradPhase, target: Target) -> Choice:
     order = (
         f"blocks of {tiling.tiles} tiles" if tiling.fused else f"{phase.name} of all"
     )
-    algorithm = WINOGRAD[spec.tile, spec.kernel]
+    known = WINOGRAD_LINES if spec.is_line else WINOGRAD
+    algorithm = known[spec.tile, spec.kernel]
     choice = _summed(algorithm, spec.in_channels, _element(spec.element), tile, order)
     return replace(choice, fallback=f"direct sums of {_uneven_tiles(spec)}")
 

@@ -51,8 +51,8 @@ from glow.backends.cpu.kernels.winograd.pixel_sizes import (
     build_pixel_sizes,
     pixel_sizes_of,
 )
-from glow.backends.cpu.kernels.winograd.spec import (
-    WinogradSpec,
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import (
     choose_winograd_tiling,
     scratch_sizes,
 )
@@ -167,6 +167,7 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, epilogue_operands),
         element=_float_element(image),
         has_zero_taps=attributes.has("zero_taps"),
+        axes=attributes.ints("axes"),
         config=config_of(attributes, WinogradConfig),
     )
     _check_winograd(op, spec, target)

@@ -37,8 +37,8 @@ from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSp
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
-from glow.backends.cpu.kernels.winograd.spec import (
-    WinogradSpec,
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import (
     choose_winograd_tiling,
     winograd_tiling,
 )

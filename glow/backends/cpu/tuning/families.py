@@ -72,7 +72,7 @@ def _planes(spec: Any, target: Target) -> object:
 
 
 def _winograd(spec: Any, target: Target) -> object:
-    from glow.backends.cpu.kernels.winograd.spec import choose_winograd_tiling
+    from glow.backends.cpu.kernels.winograd.tiling import choose_winograd_tiling
 
     return choose_winograd_tiling(spec, target).config
 

@@ -110,7 +110,8 @@ from glow.backends.cpu.kernels.winograd.pixel_sizes import (
     PixelSizesSpec,
     build_pixel_sizes,
 )
-from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, winograd_tiling
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import winograd_tiling
 from glow.dialects import arith
 from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.kernel import Kernel

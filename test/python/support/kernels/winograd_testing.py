@@ -52,14 +52,14 @@ def convolution(x: Array, w: Array, spec: WinogradSpec) -> NDArray[np.float64]:
     )
     (height, width), weights = spec.output_plane, w.astype(np.float64)
     result = np.zeros((spec.batch, spec.out_channels, height, width))
-    for i, j in product(range(spec.kernel), repeat=2):
+    for i, j in product(*map(range, spec.kernel_plane)):
         window = padded[:, :, i : i + height, j : j + width]
         result += np.einsum("nchw,oc->nohw", window, weights[:, :, i, j], optimize=True)
     return result
 
 
 def weights_of(spec: WinogradSpec) -> NDArray[np.float32]:
-    return random(spec.out_channels, spec.in_channels, spec.kernel, spec.kernel)
+    return random(spec.out_channels, spec.in_channels, *spec.kernel_plane)
 
 
 def inputs_of(spec: WinogradSpec) -> NDArray[np.float32]:

@@ -1,7 +1,7 @@
 """For which inputs the bounds of Winograd convolutions hold, as far as weights say it.
 
 The transforms multiply sizes: of inputs, of taps, and of products by the largest sum of magnitudes
-in a row of each matrix, squared for two axes. A factor for each input channel makes sizes of pixels
+in a row of each matrix, once for each axis. A factor for each input channel makes sizes of pixels
 that can be compared: it grows with the channel's weights, so that a large channel with small
 weights hides no other, and is so large that sums overflow only where such a size does.
 """
@@ -40,7 +40,7 @@ def output_gain(spec: WinogradSpec) -> float:
 def channel_factors(
     weights: NDArray[np.floating], spec: WinogradSpec
 ) -> NDArray[np.float32] | None:
-    """Powers of two [blocks, lanes] for the channels of weights [OC, IC, r, r].
+    """Powers of two [blocks, lanes] for the channels of weights [OC, IC, *kernel plane].
 
     None where the weights allow no such method.
     """
@@ -49,9 +49,9 @@ def channel_factors(
     low, high = WEIGHT_SIZES
     if not low <= sizes.max() <= high:
         return None
-    taps = np.abs(kernel_transform(spec)).sum(1).max()
-    of_inputs = patch_gain(spec) ** 2
-    of_sums = of_inputs * (taps * output_gain(spec)) ** 2 * spec.in_channels
+    taps, axes = np.abs(kernel_transform(spec)).sum(1).max(), len(spec.axes)
+    of_inputs = patch_gain(spec) ** axes
+    of_sums = of_inputs * (taps * output_gain(spec)) ** axes * spec.in_channels
     sizes = np.maximum(sizes, LEAST_SHARE * sizes.max())
     factors = sizes * max(of_sums, of_inputs / sizes.min())
     padded = np.ones(spec.input_blocks * spec.lanes, np.float32)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from glow.backends.cpu.dialect.config import WinogradConfig
-from glow.backends.cpu.kernels.winograd.spec import (
-    WinogradSpec,
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import (
     WinogradTiling,
     choose_winograd_tiling,
 )

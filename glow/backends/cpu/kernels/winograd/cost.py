@@ -7,15 +7,12 @@ memory once per inference, while others are multiplied: on planes of 7 x 7 they 
 """
 
 from dataclasses import replace
+from math import prod
 
 from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
-from glow.backends.cpu.kernels.winograd.spec import (
-    ACCURATE_PATCH,
-    POINTS,
-    WinogradSpec,
-    choose_winograd_tiling,
-)
+from glow.backends.cpu.kernels.winograd.spec import POINTS, WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import choose_winograd_tiling
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.window import Window
@@ -39,13 +36,19 @@ def is_winograd_profitable(spec: WinogradSpec, target: Target) -> bool:
 
 
 def choose_winograd(
-    spec: WinogradSpec, target: Target, largest_patch: int = ACCURATE_PATCH
+    spec: WinogradSpec, target: Target, *, accurate: bool = True
 ) -> WinogradSpec | None:
-    """The spec with the fastest tile size, None if a direct convolution is faster."""
-    patches = [patch for patch in POINTS if patch <= largest_patch]
-    tiles = [patch - spec.kernel + 1 for patch in patches]
+    """The spec with the fastest tile size, None if a direct convolution is faster.
+
+    Tiles may be such that errors are larger than those of direct sums, unless `accurate`.
+    """
+    tiles = [patch - spec.kernel + 1 for patch in POINTS]
     candidates = [replace(spec, tile=tile) for tile in tiles]
-    paying = [each for each in candidates if is_winograd_profitable(each, target)]
+    paying = [
+        each
+        for each in candidates
+        if (each.is_accurate or not accurate) and is_winograd_profitable(each, target)
+    ]
     return min(paying, key=lambda each: winograd_cycles(each, target), default=None)
 
 
@@ -65,7 +68,7 @@ def winograd_cycles(spec: WinogradSpec, target: Target) -> float:
 
 def direct_cycles(spec: WinogradSpec, target: Target) -> float:
     """The estimated cycles of the direct convolution on one core."""
-    window = Window(spec.plane, (spec.kernel, spec.kernel), pads=spec.pads)
+    window = _direct_window(spec)
     direct = Conv2dSpec(
         spec.batch,
         spec.in_channels,
@@ -87,9 +90,23 @@ def direct_cycles(spec: WinogradSpec, target: Target) -> float:
     return max(cycles, _weight_cycles(spec, direct.packed_weights, target.core))
 
 
+def _direct_window(spec: WinogradSpec) -> Window:
+    """The window of the direct convolution.
+
+    Columns are a row with a dilation, which skips as many taps as they do and is as fast as one
+    without: that is counted, with as many outputs.
+    """
+    if spec.axes != (0,):
+        return Window(spec.plane, spec.kernel_plane, pads=spec.pads)
+    top, _, bottom, _ = spec.pads
+    width = prod(spec.output_plane) + spec.kernel - 1 - top - bottom
+    return Window((1, width), (1, spec.kernel), pads=(0, top, 0, bottom))
+
+
 def _taps_inside(spec: WinogradSpec) -> float:
     """The share of the taps that lie in the image; a direct convolution skips the others."""
-    height, width = (spec.kernel * size for size in spec.output_plane)
+    sizes = zip(spec.output_plane, spec.kernel_plane, strict=True)
+    height, width = (kernel * size for size, kernel in sizes)
     top, left, bottom, right = spec.pads
     return (1 - (top + bottom) / height) * (1 - (left + right) / width)
 

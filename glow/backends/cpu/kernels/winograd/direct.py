@@ -15,23 +15,21 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
+from glow.backends.cpu.kernels.winograd.patches import StackPatch, load_patch
 from glow.backends.cpu.kernels.winograd.phases import (
     EpilogueBuffers,
-    StackPatch,
     largest_of_squares,
-    load_patch,
     part_weights,
     store_pixels,
 )
 from glow.backends.cpu.kernels.winograd.recovery import recovered_taps, used_positions
 from glow.backends.cpu.kernels.winograd.spec import (
-    ACCURATE_PATCH,
     SMALLEST_SIZE,
     WinogradSpec,
-    choose_winograd_tiling,
 )
 from glow.backends.cpu.kernels.winograd.tiles import Origin, Tile, visit_row
-from glow.backends.cpu.kernels.winograd.weights import tap_transform
+from glow.backends.cpu.kernels.winograd.tiling import choose_winograd_tiling
+from glow.backends.cpu.kernels.winograd.weights import tap_transforms
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
@@ -51,7 +49,7 @@ others. A window loses 8e-7, or 4e-6, of its size for each time that the patch i
 
 def most_uneven(spec: WinogradSpec) -> int:
     """The power of two by which a patch may be larger than a window in it."""
-    return MOST_UNEVEN[spec.patch <= ACCURATE_PATCH]
+    return MOST_UNEVEN[spec.is_accurate]
 
 
 @dataclass(frozen=True)
@@ -102,10 +100,10 @@ class _DirectTiles:
         bias = rest.pop(0) if spec.has_bias else None
         self.stores = EpilogueBuffers(output, bias, rest)
         self.patch = StackPatch(b, spec)
-        square = (spec.kernel, spec.kernel, spec.lanes)
-        self.taps = b.alloca(types.memref_type(square, spec.element))
+        taps = (*spec.kernel_plane, spec.lanes)
+        self.taps = b.alloca(types.memref_type(taps, spec.element))
         self.sums = b.alloca(
-            types.memref_type((spec.tile, spec.tile, spec.lanes), spec.element)
+            types.memref_type((*spec.tile_plane, spec.lanes), spec.element)
         )
 
     def row(self, row: Index) -> None:
@@ -144,8 +142,8 @@ class _DirectTiles:
         b, spec = self.builder, self.spec
         height, width = spec.plane
         image, down = b.unflatten(row, (spec.batch, spec.tiles_down))
-        rows = min(spec.patch, height)
-        first = b.sub(b.mul(down, spec.tile), spec.pads[0])
+        rows = min(spec.patch_plane[0], height)
+        first = b.sub(b.mul(down, spec.tile_plane[0]), spec.pads[0])
         start = b.clamp(first, 0, height - rows)
         pixels = b.reinterpret(self.sizes, (spec.batch, height * width))
         whole = self._range_of_sizes(pixels, image, b.mul(start, width), rows * width)
@@ -177,7 +175,7 @@ class _DirectTiles:
         take the place of padding, and would send each row of tiles to the slow test of windows.
         """
         spec = self.spec
-        reach = spec.kernel - spec.has_zero_taps
+        reach = min(spec.kernel_plane) - spec.has_zero_taps
         return not any(spec.pads) and reach >= 2 and min(spec.plane) >= 3
 
     def _smallest_inner(self, image: Index, low: Index, high: Index) -> SSAValue:
@@ -206,7 +204,7 @@ class _DirectTiles:
         These are small loops rather than fast ones: most rows of tiles do not come here.
         """
         b, spec = self.builder, self.spec
-        taps = (spec.kernel, spec.kernel)
+        taps = spec.kernel_plane
 
         def output(down: Index, across: Index, carried: Values) -> Values:
             largest, smallest = carried
@@ -226,7 +224,7 @@ class _DirectTiles:
             return [_larger(b, largest, whole), _smaller(b, smallest, window)]
 
         start = [b.constant(0, i32), b.constant(MAGNITUDE, i32)]
-        largest, smallest = self._square((spec.tile, spec.tile), start, output)
+        largest, smallest = self._square(spec.tile_plane, start, output)
         return largest, smallest
 
     def _square(
@@ -293,7 +291,7 @@ class _DirectTiles:
                         0,
                     ),
                 )
-                b.loop(0, spec.tile, 1, lambda row: self._add_row(row, lane))
+                b.loop(0, spec.tile_plane[0], 1, lambda row: self._add_row(row, lane))
 
             b.loop(0, count, 1, channel)
 
@@ -309,44 +307,45 @@ class _DirectTiles:
         zero = b.constant(0.0, types.vector_type((spec.lanes,), spec.element))
 
         def row(index: Index) -> None:
-            for column in range(spec.tile):
+            for column in range(spec.tile_plane[1]):
                 b.vector_store(zero, self.sums, index, column, 0)
 
-        b.loop(0, spec.tile, 1, row)
+        b.loop(0, spec.tile_plane[0], 1, row)
 
     def _recover_taps(
         self, number: int, where: Callable[[int], tuple[Index, ...]]
     ) -> None:
         """Puts the taps of an input channel on the stack, for a block of outputs."""
-        b, spec, n = self.builder, self.spec, self.spec.patch
-        transform = tap_transform(spec)
+        b, spec, n = self.builder, self.spec, self.spec.patch_plane[1]
+        of_column, of_row = tap_transforms(spec)
 
         def weight(row: int, column: int) -> SSAValue:
             at = where(row * n + column)
             return b.vector_load(spec.lanes, self.weights[number], *at)
 
         def down(column: int) -> list[SSAValue]:
-            return recovered_taps(b, transform, lambda row: weight(row, column))
+            return recovered_taps(b, of_column, lambda row: weight(row, column))
 
-        halves = {column: down(column) for column in used_positions(transform)}
+        halves = {column: down(column) for column in used_positions(of_row)}
 
         def across(row: int) -> list[SSAValue]:
-            return recovered_taps(b, transform, lambda column: halves[column][row])
+            return recovered_taps(b, of_row, lambda column: halves[column][row])
 
-        for row in range(spec.kernel):
+        for row in range(spec.kernel_plane[0]):
             for column, tap in enumerate(across(row)):
                 b.vector_store(tap, self.taps, row, column, 0)
 
     def _add_row(self, row: Index, lane: Index) -> None:
         """Adds what a channel gives to a row of outputs."""
         b, spec = self.builder, self.spec
-        size, lanes = spec.tile, spec.lanes
+        size, lanes = spec.tile_plane[1], spec.lanes
+        height, width = spec.kernel_plane
         sums = [
             b.vector_load(lanes, self.sums, row, column, 0) for column in range(size)
         ]
 
         def taps(down: Index, carried: Values) -> Values:
-            for across in range(spec.kernel):
+            for across in range(width):
                 tap = b.vector_load(lanes, self.taps, down, across, 0)
                 carried = [
                     self._add(total, tap, (b.add(row, down), column + across, lane))
@@ -354,7 +353,7 @@ class _DirectTiles:
                 ]
             return carried
 
-        for column, total in enumerate(b.carry(0, spec.kernel, 1, sums, taps)):
+        for column, total in enumerate(b.carry(0, height, 1, sums, taps)):
             b.vector_store(total, self.sums, row, column, 0)
 
     def _add(
@@ -380,7 +379,7 @@ class _DirectTiles:
             rows = [
                 [
                     b.vector_load(spec.lanes, self.sums, b.add(top, k), column, 0)
-                    for column in range(spec.tile)
+                    for column in range(spec.tile_plane[1])
                 ]
                 for k in range(spec.pool)
             ]
@@ -388,7 +387,7 @@ class _DirectTiles:
             where = (tile.image, block, b.add(y, index), x, 0)
             store_pixels(b, spec, self.stores, pixels, where)
 
-        b.loop(first, spec.tile // spec.pool, 1, row)
+        b.loop(first, spec.tile_plane[0] // spec.pool, 1, row)
 
 
 def _larger(b: LoopBuilder, x: SSAValue, y: SSAValue) -> SSAValue:

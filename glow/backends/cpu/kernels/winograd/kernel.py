@@ -27,12 +27,12 @@ from glow.backends.cpu.kernels.winograd.phases import (
 )
 from glow.backends.cpu.kernels.winograd.pixel_sizes import SizesPhase, pixel_sizes_of
 from glow.backends.cpu.kernels.winograd.prefetch import BlockAhead, planes_are_far
-from glow.backends.cpu.kernels.winograd.spec import (
-    WinogradSpec,
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiles import Origin, Scratch
+from glow.backends.cpu.kernels.winograd.tiling import (
     WinogradTiling,
     choose_winograd_tiling,
 )
-from glow.backends.cpu.kernels.winograd.tiles import Origin, Scratch
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import operand_types, stored_type
@@ -232,16 +232,16 @@ class _Winograd:
         return prod(extents), body
 
     def _fused(self) -> tuple[int, KernelBody]:
-        """Work items of blocks of tile rows."""
+        """Work items of blocks of tile rows, or of segments of them."""
         b, tiling = self.builder, self.tiling
-        count = tiling.row_blocks_per_item
+        count = tiling.blocks_per_item
 
         def body(at: _Arguments, low: Index, high: Index) -> None:
             stop = b.mul(high, count)
-            if tiling.row_blocks % count:
-                stop = b.minimum(stop, tiling.row_blocks)
+            if tiling.shared_blocks % count:
+                stop = b.minimum(stop, tiling.shared_blocks)
             run_block = self._all_phases(at)
-            segments = tiling.segments
+            segments = tiling.segments // tiling.shared_segments
 
             def block(number: Index) -> None:
                 following = self._origin(b.add(number, 1))

@@ -1,23 +1,28 @@
 """The three phases of a Winograd convolution, as code for one row of tiles or one product.
 
 Scratch buffers are [region][channel block][position][tile][lanes], with positions row by row.
-The transforms run as loops over columns, then rows, through a small buffer on the stack:
-unrolled, six by six registers would spill.
+The transforms of squares run as loops over columns, then rows, through a small buffer on the stack:
+unrolled, six by six registers would spill. Those of lines stay in registers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
+from glow.backends.cpu.kernels.winograd.patches import (
+    Carried,
+    StackPatch,
+    load_line,
+    patch_columns,
+)
 from glow.backends.cpu.kernels.winograd.prefetch import (
     BlockAhead,
     PatchesAhead,
     WeightsAhead,
 )
-from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, WinogradTiling
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiles import (
     Origin,
     PatchAxis,
@@ -25,6 +30,7 @@ from glow.backends.cpu.kernels.winograd.tiles import (
     Tile,
     visit_row,
 )
+from glow.backends.cpu.kernels.winograd.tiling import WinogradTiling
 from glow.backends.cpu.kernels.winograd.transform import (
     transform_patch,
     transform_products,
@@ -33,68 +39,6 @@ from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import apply_epilogue
-
-Carried: TypeAlias = Sequence[SSAValue]
-
-
-class StackPatch:
-    """A patch on the stack between the passes of a transform."""
-
-    def __init__(self, b: LoopBuilder, spec: WinogradSpec) -> None:
-        shape = (spec.patch, spec.patch, spec.lanes)
-        self.builder, self.spec = b, spec
-        self.buffer = b.alloca(types.memref_type(shape, spec.element))
-
-    def store_column(self, column: Index, values: Carried) -> None:
-        """Stores the first values of a column."""
-        for row, value in enumerate(values):
-            self.builder.vector_store(value, self.buffer, row, column, 0)
-
-    def load_row(self, row: Index) -> list[SSAValue]:
-        """The values of a row."""
-        return [
-            self.builder.vector_load(self.spec.lanes, self.buffer, row, column, 0)
-            for column in range(self.spec.patch)
-        ]
-
-
-def patch_columns(
-    b: LoopBuilder, spec: WinogradSpec, source: SSAValue, block: Index, tile: Tile
-) -> Callable[[Index], list[SSAValue]]:
-    """What loads a column of a tile's patch, with zeros in rows of padding."""
-    rows = PatchAxis(spec, 0, tile.row)
-    columns = PatchAxis(spec, 1, tile.column)
-    # Outside the loop over columns, as the lowering does not move code out of loops.
-    lines = [rows.position(b, i) for i in range(spec.patch)]
-
-    def load(column: Index) -> list[SSAValue]:
-        x = columns.position(b, column)
-        values = [
-            b.vector_load(spec.lanes, source, tile.image, block, y, x, 0) for y in lines
-        ]
-        return rows.select(b, values)
-
-    return load
-
-
-def load_patch(
-    b: LoopBuilder,
-    spec: WinogradSpec,
-    source: SSAValue,
-    block: Index,
-    tile: Tile,
-    stack: StackPatch,
-) -> None:
-    """Puts a tile's patch on the stack, with zeros in the padding."""
-    load = patch_columns(b, spec, source, block, tile)
-    columns = PatchAxis(spec, 1, tile.column)
-
-    def across(row: Index) -> None:
-        for column, value in enumerate(columns.select(b, stack.load_row(row))):
-            b.vector_store(value, stack.buffer, row, column, 0)
-
-    b.loop(0, spec.patch, 1, lambda k: stack.store_column(k, load(k)))
-    b.loop(0, spec.patch, 1, across)
 
 
 class PatchPhase:
@@ -105,28 +49,31 @@ class PatchPhase:
     ) -> None:
         self.builder, self.tiling, self.spec = b, tiling, tiling.spec
         self.patches, self.source = patches, source
-        self.stack = StackPatch(b, tiling.spec)
 
     def row(self, block: Index, origin: Origin, row: Index) -> None:
         """The patches of a channel block in one tile row."""
+        body = self._line if self.spec.is_line else self._square
         visit_row(
-            self.builder,
-            self.tiling,
-            origin,
-            row,
-            lambda tile: self._patch(block, tile),
+            self.builder, self.tiling, origin, row, lambda tile: body(block, tile)
         )
 
-    def _patch(self, block: Index, tile: Tile) -> None:
-        b, spec = self.builder, self.spec
+    def _line(self, block: Index, tile: Tile) -> None:
+        b = self.builder
+        values = load_line(b, self.spec, self.source, block, tile)
+        for position, value in enumerate(transform_patch(b, values)):
+            at = self.patches.at(block, position, tile.number, 0)
+            b.vector_store(value, self.patches.buffer, *at)
+
+    def _square(self, block: Index, tile: Tile) -> None:
+        b, spec, stack = self.builder, self.spec, StackPatch(self.builder, self.spec)
         load = patch_columns(b, spec, self.source, block, tile)
         columns = PatchAxis(spec, 1, tile.column)
 
         def down(column: Index) -> None:
-            self.stack.store_column(column, transform_patch(b, load(column)))
+            stack.store_column(column, transform_patch(b, load(column)))
 
         def across(row: Index) -> None:
-            values = columns.select(b, self.stack.load_row(row))
+            values = columns.select(b, stack.load_row(row))
             first = b.mul(row, spec.patch)
             for j, value in enumerate(transform_patch(b, values)):
                 at = self.patches.at(block, b.add(first, j), tile.number, 0)
@@ -275,24 +222,51 @@ class OutputPhase:
         `products` is the block of the scratch that has its products, if it is another.
         """
         scratch = block if products is None else products
+        body = self._line if self.spec.is_line else self._square
         visit_row(
             self.builder,
             self.tiling,
             origin,
             row,
-            lambda tile: self._output(block, scratch, tile),
+            lambda tile: body(block, scratch, tile),
         )
 
-    def _output(self, block: Index, scratch: Index, tile: Tile) -> None:
-        b, spec = self.builder, self.spec
+    def _product(self, scratch: Index, position: Index, tile: Tile) -> SSAValue:
+        at = self.products.at(scratch, position, tile.number, 0)
+        return self.builder.vector_load(self.spec.lanes, self.products.buffer, *at)
 
-        def product(position: Index) -> SSAValue:
-            at = self.products.at(scratch, position, tile.number, 0)
-            return b.vector_load(spec.lanes, self.products.buffer, *at)
+    def _line(self, block: Index, scratch: Index, tile: Tile) -> None:
+        """A row or column of outputs: at once, if the tile above has none of them."""
+        b, spec = self.builder, self.spec
+        products = [self._product(scratch, k, tile) for k in range(spec.patch)]
+        values = transform_products(b, spec.tile, products)
+        where = (tile.image, block, tile.row, tile.column, 0)
+
+        def store() -> None:
+            (along,) = spec.axes
+            store_pixels(b, spec, self.stores, values, where, 2 + along)
+
+        def store_own() -> None:
+            self.stack.store_column(0, values)
+            b.loop(tile.shared_rows, spec.tile, 1, store_pixel)
+
+        def store_pixel(row: Index) -> None:
+            image, block, first, *rest = where
+            place = (image, block, b.add(first, row), *rest)
+            store_pixels(b, spec, self.stores, self.stack.load_row(row), place)
+
+        if spec.output_plane[0] % spec.tile_plane[0]:
+            b.if_(b.compare("eq", tile.shared_rows, 0), store, store_own)
+        else:
+            store()
+
+    def _square(self, block: Index, scratch: Index, tile: Tile) -> None:
+        b, spec = self.builder, self.spec
 
         def down(column: Index) -> None:
             values = [
-                product(b.add(column, row * spec.patch)) for row in range(spec.patch)
+                self._product(scratch, b.add(column, row * spec.patch), tile)
+                for row in range(spec.patch)
             ]
             self.stack.store_column(column, transform_products(b, spec.tile, values))
 
@@ -326,7 +300,7 @@ def largest_of_squares(
     columns = [reduce(b.larger, column) for column in zip(*rows, strict=True)]
     return [
         reduce(b.larger, columns[at : at + spec.pool])
-        for at in range(0, spec.tile, spec.pool)
+        for at in range(0, len(columns), spec.pool)
     ]
 
 
@@ -334,14 +308,15 @@ def store_pixels(
     b: LoopBuilder,
     spec: WinogradSpec,
     stores: EpilogueBuffers,
-    columns: Carried,
+    pixels: Carried,
     where: tuple[Index, ...],
+    axis: int = 3,
 ) -> None:
-    """Stores one output row of a tile after bias and epilogue."""
-    shape, axes = (len(columns), spec.lanes), (3, 4)
+    """Stores some outputs of a tile after bias and epilogue; they lie along a tensor's axis."""
+    shape, axes = (len(pixels), spec.lanes), (axis, 4)
     value = b.constant(0.0, types.vector_type(shape, spec.element))
-    for j, column in enumerate(columns):
-        value = b.insert(column, value, j)
+    for j, pixel in enumerate(pixels):
+        value = b.insert(pixel, value, j)
 
     def channel(buffer: SSAValue) -> SSAValue:
         return b.broadcast(b.vector_load(spec.lanes, buffer, where[1], 0), shape)

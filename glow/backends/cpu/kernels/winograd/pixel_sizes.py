@@ -16,8 +16,9 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, i32
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, WinogradTiling
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiles import Origin
+from glow.backends.cpu.kernels.winograd.tiling import WinogradTiling
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -212,6 +213,8 @@ class SizesPhase:
         b, spec = self.builder, self.spec
         size = spec.plane[axis]
         tiles = (spec.tiles_down, spec.tiles_across)[axis]
-        start, end = (b.mul(t, spec.tile) for t in (tile, b.add(tile, count)))
+        start, end = (
+            b.mul(t, spec.tile_plane[axis]) for t in (tile, b.add(tile, count))
+        )
         is_last = b.compare("sge", tile, tiles - count)
         return start, b.select_index(is_last, size, b.minimum(end, size))

@@ -14,8 +14,9 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, WinogradTiling
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiles import Origin, Scratch
+from glow.backends.cpu.kernels.winograd.tiling import WinogradTiling
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -157,7 +158,7 @@ class BlockAhead:
     def _next_input(self) -> _Area:
         b, spec = self.builder, self.tiling.spec
         image, y, x = self._pixel(self.following)
-        shared = spec.patch - spec.tile - spec.pads[0]
+        shared = spec.patch_plane[0] - spec.tile_plane[0] - spec.pads[0]
         extents = (spec.input_blocks, *self._plane(1))
         return _Area(self.source, image, 0, b.add(y, shared), x, extents)
 
@@ -169,14 +170,16 @@ class BlockAhead:
 
     def _plane(self, pool: int) -> tuple[int, int]:
         """The rows and columns of a block, or of its squares of a pool."""
-        size, tiling = self.tiling.spec.tile // pool, self.tiling
-        return size * tiling.block_rows, size * tiling.tiles_across
+        tiling = self.tiling
+        rows, columns = (size // pool for size in tiling.spec.tile_plane)
+        return rows * tiling.block_rows, columns * tiling.tiles_across
 
     def _pixel(self, origin: Origin) -> tuple[Index, Index, Index]:
         """The image, row and column where a block of tiles starts."""
         b, spec = self.builder, self.tiling.spec
         image, down = b.unflatten(origin.row, (spec.batch, spec.tiles_down))
-        return image, b.mul(down, spec.tile), b.mul(origin.across, spec.tile)
+        rows, columns = spec.tile_plane
+        return image, b.mul(down, rows), b.mul(origin.across, columns)
 
     def _share(
         self, area: _Area, part: ChannelPart, panel: tuple[Index, int], tile: Index

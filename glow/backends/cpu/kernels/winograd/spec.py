@@ -1,4 +1,4 @@
-"""What a Winograd convolution is, how it is cut into blocks, and how its weights are packed.
+"""What a Winograd convolution is, and the points by which it is transformed.
 
 F(m x m, r x r) computes an m x m output tile from a patch of n x n inputs, n = m + r - 1: patches
 and kernels are transformed, multiplied position by position (a matrix product over the channels
@@ -6,80 +6,54 @@ for each of the n^2 positions), and the products are transformed back. That take
 n^2 / (r m)^2 of the multiplications of a direct convolution: for r = 3 0.44 with m = 2, 0.25 with
 m = 4, 0.2 with m = 6; for r = 4 0.25 with m = 3; for r = 5 0.36 with m = 2, 0.16 with m = 4.
 
-Tiles start at multiples of m, except that the last one of a row or column is moved up to end
-with the plane. Consecutive tile rows of all images form blocks. One block of everything is
-computed in three phases, which suits big weights: they stream by once. Small weights stay in
-the L2, and then what should stay there too is the block, so blocks are small and each goes
-through all phases in one kernel: all patches first, then products and outputs of one channel
-tile after the other, so that few products exist at a time; or all products, if they have so few
-input channels that they are done sooner than they are put away. Where the tiles of a block would
-make positions meet in few sets of the L1, as those of planes of 32 or 128 do, scratch
-memory has one tile more.
+Kernels of one row or column have transforms along one axis: F(m, r) takes n / (r m) of the
+multiplications, for r = 3 0.5 with m = 4 and 0.44 with m = 6; for r = 5 0.4 with m = 4. Sums that
+are transformed once lose the root of the digits, so that patches of 8 are as exact as squares
+of 6. A tile is m outputs then, and a patch n inputs.
 
 The points of n = 6 are 0, +-0.625, +-1.5 and infinity rather than the usual 0, +-1, +-2: as
 many operations, a third of the error. Those of n = 8 have the least error of some hundred
 triples that were tried. Expected errors are in `docs/numerics.md`.
-
-Packed weights are [position][channel tile][input channel][blocks][lanes], or with channel tiles
-outermost for a fused kernel, one such array per `ChannelPart`: the product reads them front to
-back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import gcd, prod
-from typing import TypeVar
+from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 
 from glow.backends.cpu.dialect.config import WinogradConfig
-from glow.backends.cpu.tiling.tiles import (
-    ChannelPart,
-    TileModel,
-    channel_parts,
-    choose_blocks,
-)
-from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue
-from glow.lowering.target.target import Target
+
+Pair = tuple[int, int]
 
 POINTS = {4: (1.0,), 6: (0.625, 1.5), 8: (0.5, 1.0, 2.0)}
 """The positive interpolation points by patch size; besides 0, their negatives and infinity."""
 
-ACCURATE_PATCH = 6
-"""The largest patch whose errors are of the size of a direct convolution's."""
+ACCURATE_PATCHES = {1: 8, 2: 6}
+"""The largest patch whose errors are of the size of a direct convolution's, by how many axes are
+transformed."""
 
 SMALLEST_SIZE = (127 - 60) << 23
 """The bits of 2^-60: patches of smaller sizes (`winograd_bounds.py`) lose digits of subnormal
 products."""
 
-KERNELS = (3, 4, 5)
-"""The kernel sizes for which patches yield enough outputs."""
+KERNELS = {1: (2, 3, 4, 5, 6, 7), 2: (3, 4, 5)}
+"""The kernel sizes for which patches yield enough outputs, by how many axes are transformed."""
 
-MAX_FUSED_WORK_ITEMS = 16
-"""The work items of a fused kernel, each with scratch memory of its own."""
-
-MIN_FUSED_BLOCKS = 8
-"""Fewer blocks are not worth fusing: threads could not share them evenly."""
-
-SMALL_BLOCK_CYCLES = 1.05
-"""How many more cycles of products a smaller block is worth: the transforms around them like it."""
-
-TILE_BLOCKS = 2
-"""Smaller blocks than a register tile of so many blocks of channels read weights too often."""
-
-
-_Index = TypeVar("_Index")
+BOTH = (0, 1)
+"""The axes of a square kernel."""
 
 
 @dataclass(frozen=True)
 class WinogradSpec:
     """A convolution of stride one with a `kernel` x `kernel` filter.
 
-    Pads are ONNX's (top, left, bottom, right), at most half of the kernel. The largest sum of each
+    With one of the `axes` (0 down, 1 across) kernel, tile and patch have their size along it, and
+    one row or column of the plane along the other.
+    Pads are ONNX's (top, left, bottom, right): `most_pads` are allowed. The largest sum of each
     `pool` x `pool` square goes through the epilogue and is stored. `has_zero_taps`: the last row
     and column of taps are zeros for some channels, which stand for no taps: an infinity there
     reaches nothing.
@@ -98,6 +72,7 @@ class WinogradSpec:
     epilogue: Epilogue | None = None
     element: AnyFloat = f32
     has_zero_taps: bool = False
+    axes: tuple[int, ...] = BOTH
     config: WinogradConfig | None = None
     """Chosen before; else the best one for the target."""
 
@@ -107,31 +82,72 @@ class WinogradSpec:
         return replace(self, has_bias=False, epilogue=None, pool=1, has_zero_taps=False)
 
     @property
-    def output_plane(self) -> tuple[int, int]:
+    def output_plane(self) -> Pair:
         """The (height, width) of the sums."""
         (height, width), (top, left, bottom, right) = self.plane, self.pads
-        less = self.kernel - 1
-        return height + top + bottom - less, width + left + right - less
+        down, across = self.kernel_plane
+        return height + top + bottom - down + 1, width + left + right - across + 1
 
     @property
     def patch(self) -> int:
-        """The height and width of an input patch."""
+        """The size of an input patch along the axes that are transformed."""
         return self.tile + self.kernel - 1
+
+    @property
+    def tile_plane(self) -> Pair:
+        """The (height, width) of an output tile."""
+        return self._along_axes(self.tile)
+
+    @property
+    def kernel_plane(self) -> Pair:
+        """The (height, width) of the filter."""
+        return self._along_axes(self.kernel)
+
+    @property
+    def patch_plane(self) -> Pair:
+        """The (height, width) of an input patch."""
+        return self._along_axes(self.patch)
+
+    def _along_axes(self, size: int) -> Pair:
+        down, across = (size if axis in self.axes else 1 for axis in BOTH)
+        return down, across
+
+    @property
+    def most_pads(self) -> Pair:
+        """The most rows and columns of padding at each border.
+
+        Of a line as many as still leave each window an input, as convolutions over time have that
+        read no later step; squares have at most half of the kernel.
+        """
+        if self.is_line:
+            down, across = self.kernel_plane
+            return down - 1, across - 1
+        return self.kernel // 2, self.kernel // 2
+
+    @property
+    def is_line(self) -> bool:
+        """Whether tiles are one row or column."""
+        return len(self.axes) == 1
+
+    @property
+    def is_accurate(self) -> bool:
+        """Whether errors are of the size of a direct convolution's."""
+        return self.patch <= ACCURATE_PATCHES[len(self.axes)]
 
     @property
     def positions(self) -> int:
         """The positions in a patch: so many matrix products."""
-        return self.patch**2
+        return prod(self.patch_plane)
 
     @property
     def tiles_down(self) -> int:
         """The tile rows of one image."""
-        return -(-self.output_plane[0] // self.tile)
+        return -(-self.output_plane[0] // self.tile_plane[0])
 
     @property
     def tiles_across(self) -> int:
         """The tiles in a tile row."""
-        return -(-self.output_plane[1] // self.tile)
+        return -(-self.output_plane[1] // self.tile_plane[1])
 
     @property
     def tile_rows(self) -> int:
@@ -152,7 +168,7 @@ class WinogradSpec:
     def operations(self) -> int:
         """The additions and multiplications of the direct sums."""
         outputs = self.batch * self.out_channels * prod(self.output_plane)
-        return 2 * outputs * self.in_channels * self.kernel**2
+        return 2 * outputs * self.in_channels * prod(self.kernel_plane)
 
     @property
     def input_type(self) -> MemRefType:
@@ -181,218 +197,12 @@ class WinogradSpec:
         """Whether a tile fits the plane, only patch borders can lie in the padding, and all
         squares of the pool lie within tiles.
         """
-        fits = min(self.output_plane) >= self.tile
-        known = self.kernel in KERNELS and self.tile > 1 and self.patch in POINTS
-        whole = not any(size % self.pool for size in (self.tile, *self.output_plane))
-        padded = all(0 <= pad <= self.kernel // 2 for pad in self.pads)
+        sizes = zip(self.output_plane, self.tile_plane, strict=True)
+        fits = all(size >= tile for size, tile in sizes)
+        in_points = self.tile > 1 and self.patch in POINTS
+        known = in_points and self.kernel in KERNELS[len(self.axes)]
+        pooled = (*self.tile_plane, *self.output_plane)
+        whole = not any(size % self.pool for size in pooled)
+        most = (*self.most_pads, *self.most_pads)
+        padded = all(0 <= pad <= m for pad, m in zip(self.pads, most, strict=True))
         return known and fits and whole and padded
-
-
-@dataclass(frozen=True)
-class WinogradTiling:
-    """How a convolution is cut: blocks of tiles, and register tiles of the products.
-
-    A block is `block_rows` tile rows, or one of the `segments` of a single row.
-    """
-
-    spec: WinogradSpec
-    config: WinogradConfig
-    model: TileModel
-    parts: tuple[ChannelPart, ...]
-
-    @property
-    def block_rows(self) -> int:
-        """The tile rows of a block."""
-        return self.config.block_rows
-
-    @property
-    def segments(self) -> int:
-        """The blocks of a tile row."""
-        return self.config.segments
-
-    @property
-    def fused(self) -> bool:
-        """Whether each block goes through all phases."""
-        return self.config.fused
-
-    @property
-    def tiles_across(self) -> int:
-        """The tiles of a row segment; the last one is moved left to end with the row."""
-        return -(-self.spec.tiles_across // self.segments)
-
-    @property
-    def tiles(self) -> int:
-        """The tiles of a block."""
-        return self.block_rows * self.tiles_across
-
-    @property
-    def tile_places(self) -> int:
-        """The tiles that scratch memory has room for at each position.
-
-        One more than there are where the 36 lines of a tile would share four sets of the L1,
-        or fewer.
-        """
-        sets = self.model.target.core.l1_set_distance
-        distance = gcd(self.tiles * self.model.vector_bytes, sets)
-        return self.tiles + (distance >= sets // 4)
-
-    @property
-    def row_blocks(self) -> int:
-        """The number of blocks of rows; the last one is moved up to end with the rows."""
-        return -(-self.spec.tile_rows // self.block_rows)
-
-    @property
-    def row_blocks_per_item(self) -> int:
-        """The blocks of rows in a work item of the fused kernel."""
-        return -(-self.row_blocks // MAX_FUSED_WORK_ITEMS)
-
-    @property
-    def regions(self) -> int:
-        """The parts of the scratch memory, one per work item of the fused kernel."""
-        return -(-self.row_blocks // self.row_blocks_per_item) if self.fused else 1
-
-    @property
-    def channel_tiles(self) -> int:
-        """The channel tiles of all parts."""
-        return sum(part.tiles for part in self.parts)
-
-    def register_tiles(self, part: ChannelPart) -> int:
-        """The Winograd tiles in a register tile of the products."""
-        return self.config.pixels[self.parts.index(part)]
-
-    @property
-    def patches_type(self) -> MemRefType:
-        """The memref type of the transformed patches."""
-        return self._scratch(self.spec.input_blocks)
-
-    @property
-    def products_type(self) -> MemRefType:
-        """The memref type of the products."""
-        return self._scratch(self.product_blocks)
-
-    def product_cycles(self) -> float:
-        """The cycles of a tile's products at one position."""
-        run = self.model.run_cycles
-        return sum(p.tiles * run(self.tiles, p.blocks) for p in self.parts) / self.tiles
-
-    @property
-    def has_resident_weights(self) -> bool:
-        """Whether all weights stay in the L2."""
-        weight_bytes = self.spec.packed_weights * types.byte_width(self.spec.element)
-        return weight_bytes <= self.model.target.l2_bytes // 2
-
-    def is_roomy(self) -> bool:
-        """Whether a block and the weights of a channel tile leave room in the L2."""
-        spec, blocks = self.spec, self.parts[0].blocks
-        weights = spec.positions * spec.in_channels * blocks * self.model.vector_bytes
-        most = max(2 * self._block_bytes, self._block_bytes + weights)
-        return most <= self.model.target.l2_bytes
-
-    def fits(self) -> bool:
-        """Whether a block stays in the L2 while weights pass by."""
-        return self._block_bytes <= self.model.target.l2_bytes * 3 // 4
-
-    @property
-    def _block_bytes(self) -> int:
-        blocks = self.spec.input_blocks + self.product_blocks
-        tiles = self.spec.positions * self.tile_places
-        return tiles * blocks * self.model.vector_bytes
-
-    @property
-    def keeps_products(self) -> bool:
-        """Whether the products of all output channels exist at a time.
-
-        Products of fewer channels than they store are sooner done than their results are put
-        away: taking these up again at once is slower.
-        """
-        return not self.fused or self.spec.input_blocks < self.parts[0].blocks
-
-    @property
-    def product_blocks(self) -> int:
-        """The blocks of output channels whose products exist at a time."""
-        return self.spec.output_blocks if self.keeps_products else self.parts[0].blocks
-
-    def panel(self, position: _Index, channel_tile: _Index) -> tuple[_Index, _Index]:
-        """The leading indices, or extents, of packed weights in their order."""
-        if self.fused:
-            return channel_tile, position
-        return position, channel_tile
-
-    def _scratch(self, blocks: int) -> MemRefType:
-        spec = self.spec
-        shape = (self.regions, blocks, spec.positions, self.tile_places, spec.lanes)
-        return types.memref_type(shape, spec.element)
-
-
-def scratch_sizes(tiling: WinogradTiling) -> tuple[int, int, int]:
-    """The elements of transformed patches, of products, and of the sizes of pixels."""
-    patches, products = (
-        prod(memref.get_shape())
-        for memref in (tiling.patches_type, tiling.products_type)
-    )
-    return patches, products, tiling.spec.batch * prod(tiling.spec.plane)
-
-
-def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
-    """The blocks and register tiles of a convolution as configured; else the best for a target.
-
-    Bias, epilogue and pool make no difference to it.
-    """
-    if spec.config is None:
-        return _choose_tiling(spec.bare, target)
-    parts = channel_parts(spec.output_blocks, spec.config.blocks)
-    return WinogradTiling(spec.bare, spec.config, _model(spec, target), parts)
-
-
-@bounded_cache
-def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
-    across, rows = spec.tiles_across, spec.tile_rows
-    least_tiles = _model(spec, target).max_pixels(TILE_BLOCKS)
-    most_rows, most_segments = rows // MIN_FUSED_BLOCKS, across // least_tiles
-    cuts = [(count, 1) for count in range(most_rows, 0, -1)]
-    if most_rows:
-        cuts += [(1, count) for count in range(2, most_segments + 1)]
-    fused = [
-        winograd_tiling(spec, target, *cut, fused=True)
-        for cut in cuts
-        if cut[0] * across // cut[1] >= least_tiles
-    ]
-    for keeps in (False, True):
-        for wanted in (WinogradTiling.is_roomy, WinogradTiling.fits):
-            chosen = [t for t in fused if t.keeps_products == keeps and wanted(t)]
-            if chosen:
-                return _best(chosen)
-    return winograd_tiling(spec, target, rows)
-
-
-def _model(spec: WinogradSpec, target: Target) -> TileModel:
-    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
-    return TileModel(spec.in_channels, vector_bytes, target)
-
-
-def _best(tilings: Sequence[WinogradTiling]) -> WinogradTiling:
-    """The one with the fewest cycles; if weights are in the L2, the smallest of almost equals."""
-    cheapest = min(tilings, key=WinogradTiling.product_cycles)
-    if not cheapest.has_resident_weights:
-        return cheapest
-    most = SMALL_BLOCK_CYCLES * cheapest.product_cycles()
-    almost = [tiling for tiling in tilings if tiling.product_cycles() <= most]
-    return min(almost, key=lambda tiling: tiling.tiles)
-
-
-def winograd_tiling(
-    spec: WinogradSpec,
-    target: Target,
-    block_rows: int,
-    segments: int = 1,
-    *,
-    fused: bool = False,
-) -> WinogradTiling:
-    """The tiling with blocks of that many tile rows, or of segments of one."""
-    model = _model(spec, target)
-    tiles = block_rows * -(-spec.tiles_across // segments)
-    blocks = choose_blocks(model, spec.output_blocks, [(1, tiles)])
-    parts = channel_parts(spec.output_blocks, blocks)
-    pixels = tuple(model.pixels(tiles, part.blocks) for part in parts)
-    config = WinogradConfig(block_rows, parts[0].blocks, pixels, segments, fused)
-    return WinogradTiling(spec, config, model, parts)

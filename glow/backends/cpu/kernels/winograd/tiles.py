@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, WinogradTiling
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import WinogradTiling
 from glow.lowering.loop_builder.builder import Condition, Index, LoopBuilder
 
 
@@ -57,19 +58,20 @@ def visit_row(
     spec, count = tiling.spec, tiling.tiles_across
     extents = (spec.batch, spec.tiles_down)
     image, down = b.unflatten(b.add(origin.row, row), extents)
-    nominal = b.mul(down, spec.tile)
+    tile_rows, tile_columns = spec.tile_plane
+    nominal = b.mul(down, tile_rows)
     y = _clamped(b, spec, nominal, 0)
     number = b.mul(row, count)
 
     def tile(across: Index) -> None:
-        x = _clamped(b, spec, b.mul(b.add(origin.across, across), spec.tile), 1)
+        x = _clamped(b, spec, b.mul(b.add(origin.across, across), tile_columns), 1)
         body(Tile(b.add(number, across), image, y, x, b.sub(nominal, y)))
 
     b.loop(0, count, 1, tile)
 
 
 def _clamped(b: LoopBuilder, spec: WinogradSpec, origin: Index, axis: int) -> Index:
-    size, tile = spec.output_plane[axis], spec.tile
+    size, tile = spec.output_plane[axis], spec.tile_plane[axis]
     return b.minimum(origin, size - tile) if size % tile else origin
 
 
@@ -89,7 +91,7 @@ class PatchAxis:
         outer = not isinstance(index, int)
         if before and (outer or index < before):
             position = b.maximum(position, 0)
-        if after and (outer or index >= self.spec.patch - after):
+        if after and (outer or index >= self.spec.patch_plane[self.axis] - after):
             position = b.minimum(position, self.spec.plane[self.axis] - 1)
         return position
 
@@ -100,7 +102,7 @@ class PatchAxis:
         for index in range(before):
             outside = b.compare("slt", self.origin, before - index)
             result[index] = _zero_if(b, outside, result[index])
-        end = self.spec.output_plane[self.axis] - self.spec.tile
+        end = self.spec.output_plane[self.axis] - self.spec.tile_plane[self.axis]
         for index in range(after):
             outside = b.compare("sgt", self.origin, end - after + index)
             result[-1 - index] = _zero_if(b, outside, result[-1 - index])

@@ -1,7 +1,8 @@
 """The transforms of Winograd convolutions along one axis.
 
 Points come in pairs +-p, so that polynomials in the pairs have even and odd halves that both
-points share: a transform of six values takes 12 multiply-adds.
+points share: a transform of six values takes 12 multiply-adds. Along an axis without points
+there is one value, which stays as it is.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ def transform_patch(b: LoopBuilder, values: Values) -> list[SSAValue]:
     The entry of a point is the product of (x - other point) over the other finite points, a
     polynomial whose coefficients multiply the inputs.
     """
+    if len(values) == 1:
+        return list(values)
     points = POINTS[len(values)]
     every = even_polynomial(points)
     result = [_combine(b, every, values[0:-1:2])]
@@ -34,6 +37,8 @@ def transform_patch(b: LoopBuilder, values: Values) -> list[SSAValue]:
 
 def transform_products(b: LoopBuilder, tile: int, values: Values) -> list[SSAValue]:
     """The m outputs of the products at the points: output k sums point^k x product."""
+    if len(values) == 1:
+        return list(values)
     zero, *finite, infinity = values
     pairs = list(zip(finite[0::2], finite[1::2], strict=True))
     sums = [b.addf(*pair) for pair in pairs]

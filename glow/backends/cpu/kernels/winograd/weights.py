@@ -1,8 +1,8 @@
 """Transforms and packs the weights of Winograd convolutions, once, when a network is compiled.
 
-Both passes of the transform are one matrix [n^2, r^2] times the weights as a matrix [r^2, all
-channel pairs]. With the pairs already in packed order the product is the packed array, so that
-only the original taps are ever permuted.
+All passes of the transform are one matrix [positions, taps] times the weights as a matrix
+[taps, all channel pairs]. With the pairs already in packed order the product is the packed array,
+so that only the original taps are ever permuted.
 """
 
 from math import prod
@@ -10,9 +10,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from glow.backends.cpu.kernels.winograd.spec import (
-    POINTS,
-    WinogradSpec,
+from glow.backends.cpu.kernels.winograd.spec import BOTH, POINTS, WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import (
     WinogradTiling,
     choose_winograd_tiling,
 )
@@ -40,6 +39,23 @@ def kernel_transform(spec: WinogradSpec) -> NDArray[np.float64]:
         scale = 1 / prod(point - other for other in others)
         rows.append([scale * point**power for power in range(spec.kernel)])
     return np.array([*rows, [0.0] * (spec.kernel - 1) + [1.0]])
+
+
+def plane_transform(spec: WinogradSpec) -> NDArray[np.float64]:
+    """The matrix [positions, taps] of the passes along all axes that are transformed."""
+    single, same = kernel_transform(spec), np.eye(1)
+    down, across = (single if axis in spec.axes else same for axis in BOTH)
+    return np.kron(down, across).astype(np.float64)
+
+
+def tap_transforms(
+    spec: WinogradSpec,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Those that take taps back, of a column and of a row."""
+    down, across = (
+        tap_transform(spec) if axis in spec.axes else np.eye(1) for axis in BOTH
+    )
+    return down, across
 
 
 def tap_transform(spec: WinogradSpec) -> NDArray[np.float64]:
@@ -77,17 +93,16 @@ def pack_winograd_weights(
     *,
     out: NDArray[np.floating] | None = None,
 ) -> NDArray[np.floating]:
-    """The weights [OC, IC, r, r], transformed in float64 and rounded once, packed, 1-D.
+    """The weights [OC, IC, *kernel plane], transformed in float64 and rounded once, packed, 1-D.
 
     `out` is where to put them.
     """
-    single = kernel_transform(spec)
-    transform = np.kron(single, single).astype(np.float64)
+    transform = plane_transform(spec)
     packed = np.empty(spec.packed_weights, weights.dtype) if out is None else out
     tiling, start = choose_winograd_tiling(spec, target), 0
     for part in tiling.parts:
         tiles = _channel_tiles(weights, spec, part)
-        stop = start + spec.positions * tiles.size // spec.kernel**2
+        stop = start + spec.positions * tiles.size // prod(spec.kernel_plane)
         panels = packed[start:stop].reshape(
             *tiling.panel(spec.positions, part.tiles), -1
         )
@@ -99,13 +114,11 @@ def pack_winograd_weights(
 def unpack_winograd_weights(
     packed: NDArray[np.floating], spec: WinogradSpec, target: Target
 ) -> NDArray[np.floating]:
-    """The weights [OC, IC, r, r] of a packed array, up to rounding.
+    """The weights [OC, IC, *kernel plane] of a packed array, up to rounding.
 
-    The transform maps r^2 numbers to more, so its pseudo-inverse undoes it exactly.
+    The transform maps taps to more numbers, so its pseudo-inverse undoes it exactly.
     """
-    single = kernel_transform(spec)
-    shape = (spec.kernel, spec.kernel)
-    inverse = np.linalg.pinv(np.kron(single, single))
+    inverse = np.linalg.pinv(plane_transform(spec))
     parts: list[NDArray[np.floating]] = []
     tiling, start = choose_winograd_tiling(spec, target), 0
     for part in tiling.parts:
@@ -118,7 +131,9 @@ def unpack_winograd_weights(
         taps = (inverse @ chosen.astype(np.float64)).astype(packed.dtype)
         tiles = taps.reshape(-1, part.tiles, spec.in_channels, width)
         plain = tiles.transpose(1, 3, 2, 0)
-        parts.append(plain.reshape(part.tiles * width, spec.in_channels, *shape))
+        parts.append(
+            plain.reshape(part.tiles * width, spec.in_channels, *spec.kernel_plane)
+        )
         start += size
     return np.concatenate(parts)[: spec.out_channels]
 
@@ -133,11 +148,11 @@ def _by_position(
 def _channel_tiles(
     weights: NDArray[np.floating], spec: WinogradSpec, part: ChannelPart
 ) -> NDArray[np.floating]:
-    """The weights of a part as [channel tile, blocks x lanes, input channel, r^2]."""
+    """The weights of a part as [channel tile, blocks x lanes, input channel, taps]."""
     width = part.blocks * spec.lanes
     first, count = part.first * spec.lanes, part.tiles * width
     chosen = weights[first : first + count].reshape(
-        -1, spec.in_channels, spec.kernel**2
+        -1, spec.in_channels, prod(spec.kernel_plane)
     )
     if len(chosen) < count:
         chosen = np.pad(chosen, ((0, count - len(chosen)), (0, 0), (0, 0)))
@@ -149,7 +164,7 @@ def _transform_into(
     transform: NDArray[np.float64],
     tiles: NDArray[np.floating],
 ) -> None:
-    """Transform [tile, width, input, r^2] into [position, tile, input x width]."""
+    """Transform [tile, width, input, taps] into [position, tile, input x width]."""
     _, width, inputs, taps = tiles.shape
     step = max(SERIAL_PRODUCT // (transform.size * width), 1)
     for first in range(0, inputs, step):

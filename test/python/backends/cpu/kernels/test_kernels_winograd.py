@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.kernels.conv_testing import LANES, TARGET, random, to_blocks, to_plain
-from support.kernels.kernel_testing import guarded, relative_error, run_kernel
+from support.kernels.kernel_testing import relative_error, run_kernel
 from support.kernels.winograd_testing import (
     ERROR,
     AddRelu,
@@ -31,11 +31,9 @@ from glow.backends.cpu.kernels.winograd.kernel import (
     winograd_phases,
 )
 from glow.backends.cpu.kernels.winograd.pixel_sizes import pixel_sizes_of
-from glow.backends.cpu.kernels.winograd.spec import (
-    POINTS,
-    WinogradSpec,
+from glow.backends.cpu.kernels.winograd.spec import KERNELS, POINTS, WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import (
     choose_winograd_tiling,
-    winograd_tiling,
 )
 from glow.backends.cpu.kernels.winograd.weights import (
     kernel_transform,
@@ -43,10 +41,10 @@ from glow.backends.cpu.kernels.winograd.weights import (
     unpack_winograd_weights,
 )
 from glow.backends.cpu.reference.nodes import largest_of_squares
+from glow.backends.cpu.report.algorithms import WINOGRAD_LINES
 from glow.dialects.arith import Arith
 from glow.dialects.memref import MemRef
 from glow.lowering.target.target import Target
-from glow.runtime.testing import compile_function
 
 
 def run(
@@ -145,6 +143,88 @@ def test_winograd_of_larger_kernels(name: str, kernel: int, tile: int) -> None:
     np.testing.assert_allclose(plain, w, atol=1e-5)
 
 
+LINES = {
+    "a column": WinogradSpec(1, 20, 40, (40, 1), (2, 0, 0, 0), axes=(0,)),
+    "blocks of columns": WinogradSpec(2, 20, 16, (130, 1), (1, 0, 1, 0), axes=(0,)),
+    "columns": WinogradSpec(2, 16, 24, (17, 3), (1, 0, 1, 0), axes=(0,)),
+    "wide columns": WinogradSpec(1, 24, 16, (8, 133), (0, 0, 1, 0), axes=(0,)),
+    "columns in segments": WinogradSpec(1, 40, 40, (12, 131), (1, 0, 0, 0), axes=(0,)),
+    "rows": WinogradSpec(2, 16, 40, (3, 19), (0, 1, 0, 1), axes=(1,)),
+    "many rows": WinogradSpec(1, 17, 16, (33, 64), (0, 0, 0, 1), axes=(1,)),
+    "rows in segments": WinogradSpec(1, 40, 24, (16, 230), (0, 1, 0, 0), axes=(1,)),
+    "smallest": WinogradSpec(1, 3, 5, (8, 1), (0, 0, 0, 0), axes=(0,)),
+}
+
+LINE_ERROR = {4: 1e-6, 6: 4e-6, 8: 1e-5}
+"""By the size of a patch; those of 8 are as exact as squares of 6."""
+
+
+LINE_CASES = [
+    *((name, 3, patch) for name in LINES for patch in LINE_ERROR),
+    *(
+        ("columns", kernel, patch)
+        for kernel in KERNELS[1]
+        for patch in LINE_ERROR
+        if patch > kernel
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "kernel", "patch"), LINE_CASES)
+def test_winograd_of_one_axis(name: str, kernel: int, patch: int) -> None:
+    spec = replace(LINES[name], lanes=LANES, kernel=kernel, tile=patch - kernel + 1)
+    assert spec.supported()
+    x, w = inputs_of(spec), weights_of(spec)
+    actual = run(spec, x, w)
+    assert relative_error(actual, convolution(x, w, spec)) < LINE_ERROR[patch]
+    packed = pack_winograd_weights(w, spec, TARGET)
+    plain = unpack_winograd_weights(packed, spec, TARGET)
+    np.testing.assert_allclose(plain, w, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_winograd_of_random_lines(seed: int) -> None:
+    """Pads of up to a whole window but one, as convolutions have that read no later step."""
+    draw = np.random.default_rng(seed)
+    kernel, axis = int(draw.integers(2, 8)), int(draw.integers(2))
+    patch = int(draw.choice([size for size in POINTS if size > kernel]))
+    tile = patch - kernel + 1
+    low, high = map(int, draw.integers(0, kernel, 2))
+    plane = [int(size) for size in draw.integers(1, 40, 2)]
+    plane[axis] += patch
+    pads = [0, 0, 0, 0]
+    pads[axis], pads[axis + 2] = low, high
+    batch, inputs, outputs = (int(n) for n in draw.integers(1, (3, 50, 50)))
+    spec = WinogradSpec(
+        batch,
+        inputs,
+        outputs,
+        tuple(plane),
+        tuple(pads),
+        tile,
+        kernel,
+        lanes=LANES,
+        axes=(axis,),
+    )
+    x, w = inputs_of(spec), weights_of(spec)
+    actual = run(spec, x, w)
+    assert relative_error(actual, convolution(x, w, spec)) < LINE_ERROR[patch]
+
+
+@pytest.mark.parametrize("name", ["columns", "rows", "columns in segments"])
+def test_lines_with_bias_and_residual(name: str) -> None:
+    spec = replace(LINES[name], lanes=LANES, has_bias=True, epilogue=AddRelu())
+    x, w, bias = inputs_of(spec), weights_of(spec), random(spec.out_channels)
+    residual = random(spec.batch, spec.out_channels, *spec.output_plane)
+    epilogue: dict[str, list[Array]] = {
+        "bias": [pack_channels(bias, LANES)],
+        "epilogue_operands": [to_blocks(residual, LANES)],
+    }
+    expected = convolution(x, w, spec) + bias[:, None, None] + residual
+    actual = run(spec, x, w, epilogue)
+    assert relative_error(actual, np.maximum(expected, 0.0)) < LINE_ERROR[6]
+
+
 @pytest.mark.parametrize("tile", ERROR)
 @pytest.mark.parametrize("name", ["odd channels", "images in blocks"])
 def test_winograd_with_bias_and_residual(name: str, tile: int) -> None:
@@ -197,10 +277,11 @@ def test_winograd_for_other_vector_widths(lanes: int, fma_instruction: bool) -> 
         TARGET.with_core(vector_bytes=4 * lanes, vector_registers=16),
         fma_instruction=fma_instruction,
     )
-    spec = WinogradSpec(1, 20, 24, (7, 9), lanes=lanes)
-    x, w = inputs_of(spec), weights_of(spec)
-    actual = run(spec, x, w, target=target)
-    assert relative_error(actual, convolution(x, w, spec)) < ERROR[4]
+    square = WinogradSpec(1, 20, 24, (7, 9), lanes=lanes)
+    for spec in (square, replace(square, axes=(0,), pads=(2, 0, 0, 0), tile=4)):
+        x, w = inputs_of(spec), weights_of(spec)
+        actual = run(spec, x, w, target=target)
+        assert relative_error(actual, convolution(x, w, spec)) < ERROR[4]
 
 
 @pytest.mark.parametrize("tile", ERROR)
@@ -215,6 +296,15 @@ def test_winograd_in_double_precision(tile: int) -> None:
 def test_error_stays_small_with_many_channels(tile: int, bound: float) -> None:
     spec = WinogradSpec(1, 512, 32, (9, 9), tile=tile, lanes=LANES)
     x, w = np.maximum(inputs_of(spec), 0), weights_of(spec)
+    assert relative_error(run(spec, x, w), convolution(x, w, spec)) < bound
+
+
+@pytest.mark.parametrize("patch", LINE_ERROR)
+def test_error_of_lines_with_many_channels(patch: int) -> None:
+    spec = replace(LINES["columns"], in_channels=512, lanes=LANES, tile=patch - 2)
+    x, w = np.maximum(inputs_of(spec), 0), weights_of(spec)
+    algorithm = WINOGRAD_LINES[spec.tile, spec.kernel]
+    bound = algorithm.expected_error(spec.in_channels)
     assert relative_error(run(spec, x, w), convolution(x, w, spec)) < bound
 
 
@@ -239,70 +329,6 @@ def test_kernel_transform_evaluates_at_the_points(tile: int, kernel: int) -> Non
     points = [0.0, *(s * p for p in POINTS[spec.patch] for s in (1, -1))]
     for row, point in zip(transform, points, strict=False):
         np.testing.assert_allclose(row / row[0], point ** np.arange(kernel))
-
-
-def test_concurrent_calls_do_not_share_scratch() -> None:
-    """A call writes the scratch region of its first work item and no other."""
-    spec = WinogradSpec(1, 16, 16, (32, 32), lanes=LANES)
-    tiling = winograd_tiling(spec, TARGET, 1, fused=True)
-    (phase,) = winograd_phases(spec, TARGET, tiling)
-    written = ("output", "patches", "products", "sizes")
-    assert phase.operands[: phase.writes] == written
-    kernel = build_winograd_phase("kernel", phase, TARGET, tiling)
-    assert kernel.work_items == tiling.regions == 8
-    output = np.zeros(spec.output_type.get_shape(), np.float32)
-    patches = np.full(tiling.patches_type.get_shape(), np.nan, np.float32)
-    products = np.full(tiling.products_type.get_shape(), np.nan, np.float32)
-    source = to_blocks(inputs_of(spec), LANES)
-    packed = pack_winograd_weights(weights_of(spec), spec, TARGET)
-    pixels = pixel_sizes_of(spec)
-    sizes = np.full(pixels.sizes_type.get_shape(), -1, np.int32)
-    factors = np.ones(pixels.factors_type.get_shape(), np.float32)
-    arguments = map(guarded, (source, factors, packed))
-    compile_function(kernel.function, target=TARGET)(
-        output, patches, products, sizes, *arguments, 3, 6
-    )
-    measured = sizes.reshape(spec.plane)[:, 0] >= 0
-    assert list(np.flatnonzero(measured)) == list(range(12, 24))
-    for scratch in (patches, products):
-        assert np.isfinite(scratch[3]).all()
-        assert np.isnan(np.delete(scratch, 3, axis=0)).all()
-    rows = np.abs(output).max(axis=(0, 1, 3, 4)) > 0
-    assert list(np.flatnonzero(rows)) == list(range(12, 24))
-
-
-@pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 0, 0, 0)])
-@pytest.mark.parametrize("segments", [1, 3])
-def test_blocks_may_overlap(segments: int, pads: tuple[int, ...]) -> None:
-    """Seven tile rows in blocks of two, five tiles across in three segments of two.
-
-    Every pixel is measured.
-    """
-    plane = (28 - sum(pads) // 2, 20 - sum(pads) // 2)
-    spec = WinogradSpec(2, 20, 16, plane, pads, lanes=LANES)
-    tiling = winograd_tiling(
-        spec, TARGET, 1 if segments > 1 else 2, segments, fused=True
-    )
-    (phase,) = winograd_phases(spec, TARGET, tiling)
-    kernel = build_winograd_phase("kernel", phase, TARGET, tiling)
-    x, w = inputs_of(spec), weights_of(spec)
-    scratch = [
-        np.zeros(type_.get_shape(), np.float32)
-        for type_ in (tiling.patches_type, tiling.products_type)
-    ]
-    packed = pack_winograd_weights(w, spec, TARGET)
-    output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
-    pixels = pixel_sizes_of(spec)
-    factors = np.exp2(np.arange(2 * LANES) % 7).astype(np.float32)
-    sizes = guarded(np.full(pixels.sizes_type.get_shape(), -1, np.int32))
-    rest = [to_blocks(x, LANES), factors.reshape(-1, LANES), packed]
-    (output,) = run_kernel(kernel, [output], [*scratch, sizes, *rest])
-    whole = [*map(guarded, [output, *scratch]), sizes, *map(guarded, rest)]
-    compile_function(kernel.function, target=TARGET)(*whole, 0, kernel.work_items)
-    largest = np.abs(x * factors[:20, None, None]).max(1).view(np.int32)
-    np.testing.assert_array_equal(sizes.reshape(largest.shape), largest)
-    expected = convolution(x, w, spec)
-    assert relative_error(to_plain(output, 16), expected) < ERROR[4]
 
 
 def test_kernels_read_back_as_printed() -> None:

@@ -70,6 +70,10 @@ SPECS = {
     "5x5": WinogradSpec(1, 16, 16, (11, 9), (2, 2, 2, 2), tile=4, kernel=5),
     "fused": WinogradSpec(1, 16, 72, (34, 60)),
     "pool": WinogradSpec(1, 17, 40, (10, 14), has_bias=True, pool=2),
+    "columns": WinogradSpec(1, 20, 40, (17, 3), (2, 0, 0, 0), axes=(0,)),
+    "column": WinogradSpec(1, 20, 40, (70, 3), (0, 0, 1, 0), 6, 3, axes=(0,)),
+    "rows": WinogradSpec(1, 16, 24, (3, 19), (0, 1, 0, 2), 4, 5, axes=(1,)),
+    "two taps": WinogradSpec(1, 16, 24, (2, 29), (0, 1, 0, 0), 5, 2, axes=(1,)),
 }
 
 

@@ -5,8 +5,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.kernels.conv_testing import TARGET
-from support.kernels.winograd_testing import WIDE, AddRelu, weights_of
+from support.kernels.conv_testing import LANES, TARGET, to_blocks, to_plain
+from support.kernels.kernel_testing import guarded, relative_error, run_kernel
+from support.kernels.winograd_testing import (
+    ERROR,
+    WIDE,
+    AddRelu,
+    convolution,
+    inputs_of,
+    weights_of,
+)
 
 from glow.backends.cpu.kernels.winograd.cost import (
     choose_winograd,
@@ -17,13 +25,15 @@ from glow.backends.cpu.kernels.winograd.kernel import (
     build_winograd_phase,
     winograd_phases,
 )
-from glow.backends.cpu.kernels.winograd.spec import (
-    POINTS,
-    WinogradSpec,
+from glow.backends.cpu.kernels.winograd.pixel_sizes import pixel_sizes_of
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import (
     WinogradTiling,
     choose_winograd_tiling,
+    winograd_tiling,
 )
 from glow.backends.cpu.kernels.winograd.weights import pack_winograd_weights
+from glow.runtime.testing import compile_function
 
 
 def fused_tiling(spec: WinogradSpec) -> WinogradTiling:
@@ -88,6 +98,9 @@ def test_blocks_are_small_where_weights_are_near() -> None:
         WinogradSpec(1, 16, 16, (5, 9), (0, 0, 0, 0)),
         WinogradSpec(1, 16, 16, (9, 9), (2, 1, 1, 1)),
         WinogradSpec(1, 16, 16, (9, 9), tile=3),
+        WinogradSpec(1, 16, 16, (9, 9), (1, 1, 1, 1), axes=(0,)),
+        WinogradSpec(1, 16, 16, (9, 9), (3, 0, 0, 0), axes=(0,)),
+        WinogradSpec(1, 16, 16, (16, 16), (0, 0, 0, 0), pool=2, axes=(1,)),
     ],
 )
 def test_unsupported_specs_are_refused(spec: WinogradSpec) -> None:
@@ -121,13 +134,36 @@ def test_choice_of_the_tile(
 
 
 @pytest.mark.parametrize(
+    ("kernel", "plane", "tile"),
+    [
+        (3, (512, 1), 6),
+        (3, (64, 8), 6),
+        (3, (8, 64), 4),
+        (3, (4, 128), 4),
+        (5, (512, 1), 4),
+        (2, (2048, 1), 7),
+        (2, (4, 512), None),
+        (3, (3, 170), None),
+    ],
+)
+def test_choice_of_the_tile_of_lines(
+    kernel: int, plane: tuple[int, int], tile: int | None
+) -> None:
+    """Patches of 8, unless the plane has fewer rows than such tiles fill well."""
+    pads = (kernel - 1, 0, 0, 0)
+    spec = WinogradSpec(1, 128, 128, plane, pads, kernel=kernel, axes=(0,))
+    chosen = choose_winograd(spec, WIDE)
+    assert (chosen and chosen.tile) == tile
+
+
+@pytest.mark.parametrize(
     ("channels", "plane", "tile"), [(64, 224, 6), (64, 54, 6), (256, 14, 4)]
 )
 def test_fast_numerics_may_choose_a_larger_tile(
     channels: int, plane: int, tile: int
 ) -> None:
     spec = WinogradSpec(1, channels, channels, (plane, plane))
-    chosen = choose_winograd(spec, WIDE, max(POINTS))
+    chosen = choose_winograd(spec, WIDE, accurate=False)
     assert chosen is not None
     assert chosen.tile == tile
 
@@ -147,3 +183,79 @@ def test_phases_share_kernels_whatever_the_epilogue() -> None:
     before, after = winograd_phases(plain, WIDE), winograd_phases(other, WIDE)
     assert [a == b for a, b in zip(before, after, strict=True)] == [True, True, False]
     assert after[2].operands == ("output", "products", "bias", "epilogue_operands")
+
+
+def test_segments_of_columns_are_work_items() -> None:
+    """A plane of few rows of tiles has blocks enough for threads, and no tile is in two."""
+    spec = WinogradSpec(1, 128, 128, (4, 128), (2, 0, 0, 0), axes=(0,), lanes=LANES)
+    tiling = winograd_tiling(spec, TARGET, 1, 8, fused=True)
+    (phase,) = winograd_phases(spec, TARGET, tiling)
+    assert build_winograd_phase("kernel", phase, TARGET, tiling).work_items == 8
+    assert tiling.regions == 8
+    square = WinogradSpec(1, 128, 128, (56, 56), lanes=LANES)
+    rows = winograd_tiling(square, TARGET, 1, 2, fused=True)
+    assert rows.regions == rows.row_blocks
+
+
+def test_concurrent_calls_do_not_share_scratch() -> None:
+    """A call writes the scratch region of its first work item and no other."""
+    spec = WinogradSpec(1, 16, 16, (32, 32), lanes=LANES)
+    tiling = winograd_tiling(spec, TARGET, 1, fused=True)
+    (phase,) = winograd_phases(spec, TARGET, tiling)
+    written = ("output", "patches", "products", "sizes")
+    assert phase.operands[: phase.writes] == written
+    kernel = build_winograd_phase("kernel", phase, TARGET, tiling)
+    assert kernel.work_items == tiling.regions == 8
+    output = np.zeros(spec.output_type.get_shape(), np.float32)
+    patches = np.full(tiling.patches_type.get_shape(), np.nan, np.float32)
+    products = np.full(tiling.products_type.get_shape(), np.nan, np.float32)
+    source = to_blocks(inputs_of(spec), LANES)
+    packed = pack_winograd_weights(weights_of(spec), spec, TARGET)
+    pixels = pixel_sizes_of(spec)
+    sizes = np.full(pixels.sizes_type.get_shape(), -1, np.int32)
+    factors = np.ones(pixels.factors_type.get_shape(), np.float32)
+    arguments = map(guarded, (source, factors, packed))
+    compile_function(kernel.function, target=TARGET)(
+        output, patches, products, sizes, *arguments, 3, 6
+    )
+    measured = sizes.reshape(spec.plane)[:, 0] >= 0
+    assert list(np.flatnonzero(measured)) == list(range(12, 24))
+    for scratch in (patches, products):
+        assert np.isfinite(scratch[3]).all()
+        assert np.isnan(np.delete(scratch, 3, axis=0)).all()
+    rows = np.abs(output).max(axis=(0, 1, 3, 4)) > 0
+    assert list(np.flatnonzero(rows)) == list(range(12, 24))
+
+
+@pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 0, 0, 0)])
+@pytest.mark.parametrize("segments", [1, 3])
+def test_blocks_may_overlap(segments: int, pads: tuple[int, ...]) -> None:
+    """Seven tile rows in blocks of two, five tiles across in three segments of two.
+
+    Every pixel is measured.
+    """
+    plane = (28 - sum(pads) // 2, 20 - sum(pads) // 2)
+    spec = WinogradSpec(2, 20, 16, plane, pads, lanes=LANES)
+    tiling = winograd_tiling(
+        spec, TARGET, 1 if segments > 1 else 2, segments, fused=True
+    )
+    (phase,) = winograd_phases(spec, TARGET, tiling)
+    kernel = build_winograd_phase("kernel", phase, TARGET, tiling)
+    x, w = inputs_of(spec), weights_of(spec)
+    scratch = [
+        np.zeros(type_.get_shape(), np.float32)
+        for type_ in (tiling.patches_type, tiling.products_type)
+    ]
+    packed = pack_winograd_weights(w, spec, TARGET)
+    output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
+    pixels = pixel_sizes_of(spec)
+    factors = np.exp2(np.arange(2 * LANES) % 7).astype(np.float32)
+    sizes = guarded(np.full(pixels.sizes_type.get_shape(), -1, np.int32))
+    rest = [to_blocks(x, LANES), factors.reshape(-1, LANES), packed]
+    (output,) = run_kernel(kernel, [output], [*scratch, sizes, *rest])
+    whole = [*map(guarded, [output, *scratch]), sizes, *map(guarded, rest)]
+    compile_function(kernel.function, target=TARGET)(*whole, 0, kernel.work_items)
+    largest = np.abs(x * factors[:20, None, None]).max(1).view(np.int32)
+    np.testing.assert_array_equal(sizes.reshape(largest.shape), largest)
+    expected = convolution(x, w, spec)
+    assert relative_error(to_plain(output, 16), expected) < ERROR[4]

@@ -1,0 +1,281 @@
+"""How a Winograd convolution is cut into blocks, and how its weights are packed.
+
+Tiles start at multiples of m, except that the last one of a row or column is moved up to end
+with the plane. Consecutive tile rows of all images form blocks. One block of everything is
+computed in three phases, which suits big weights: they stream by once. Small weights stay in
+the L2, and then what should stay there too is the block, so blocks are small and each goes
+through all phases in one kernel: all patches first, then products and outputs of one channel
+tile after the other, so that few products exist at a time; or all products, if they have so few
+input channels that they are done sooner than they are put away. Where the tiles of a block would
+make positions meet in few sets of the L1, as those of planes of 32 or 128 do, scratch
+memory has one tile more.
+
+Packed weights are [position][channel tile][input channel][blocks][lanes], or with channel tiles
+outermost for a fused kernel, one such array per `ChannelPart`: the product reads them front to
+back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+from typing import TypeVar
+
+from xdsl.dialects.builtin import MemRefType
+
+from glow.backends.cpu.dialect.config import WinogradConfig
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.tiling.tiles import (
+    ChannelPart,
+    TileModel,
+    channel_parts,
+    choose_blocks,
+)
+from glow.dialects.bounded_cache import bounded_cache
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.target.target import Target
+
+MAX_FUSED_WORK_ITEMS = 16
+"""The work items of a fused kernel, each with scratch memory of its own."""
+
+MIN_FUSED_BLOCKS = 8
+"""Fewer blocks are not worth fusing: threads could not share them evenly."""
+
+SMALL_BLOCK_CYCLES = 1.05
+"""How many more cycles of products a smaller block is worth: the transforms around them like it."""
+
+TILE_BLOCKS = 2
+"""Smaller blocks than a register tile of so many blocks of channels read weights too often."""
+
+
+_Index = TypeVar("_Index")
+
+
+@dataclass(frozen=True)
+class WinogradTiling:
+    """How a convolution is cut: blocks of tiles, and register tiles of the products.
+
+    A block is `block_rows` tile rows, or one of the `segments` of a single row.
+    """
+
+    spec: WinogradSpec
+    config: WinogradConfig
+    model: TileModel
+    parts: tuple[ChannelPart, ...]
+
+    @property
+    def block_rows(self) -> int:
+        """The tile rows of a block."""
+        return self.config.block_rows
+
+    @property
+    def segments(self) -> int:
+        """The blocks of a tile row."""
+        return self.config.segments
+
+    @property
+    def fused(self) -> bool:
+        """Whether each block goes through all phases."""
+        return self.config.fused
+
+    @property
+    def tiles_across(self) -> int:
+        """The tiles of a row segment; the last one is moved left to end with the row."""
+        return -(-self.spec.tiles_across // self.segments)
+
+    @property
+    def tiles(self) -> int:
+        """The tiles of a block."""
+        return self.block_rows * self.tiles_across
+
+    @property
+    def tile_places(self) -> int:
+        """The tiles that scratch memory has room for at each position.
+
+        One more than there are where the 36 lines of a tile would share four sets of the L1,
+        or fewer.
+        """
+        sets = self.model.target.core.l1_set_distance
+        distance = gcd(self.tiles * self.model.vector_bytes, sets)
+        return self.tiles + (distance >= sets // 4)
+
+    @property
+    def row_blocks(self) -> int:
+        """The number of blocks of rows; the last one is moved up to end with the rows."""
+        return -(-self.spec.tile_rows // self.block_rows)
+
+    @property
+    def shared_segments(self) -> int:
+        """The parts of a row that work items share.
+
+        Of columns no tile overlaps its neighbour, so that it makes no difference who comes last.
+        """
+        return self.segments if self.spec.axes == (0,) else 1
+
+    @property
+    def blocks_per_item(self) -> int:
+        """The blocks of rows, or of their shared segments, in a work item of the fused kernel."""
+        return -(-self.shared_blocks // MAX_FUSED_WORK_ITEMS)
+
+    @property
+    def shared_blocks(self) -> int:
+        """What work items of the fused kernel share."""
+        return self.row_blocks * self.shared_segments
+
+    @property
+    def regions(self) -> int:
+        """The parts of the scratch memory, one per work item of the fused kernel."""
+        return -(-self.shared_blocks // self.blocks_per_item) if self.fused else 1
+
+    @property
+    def channel_tiles(self) -> int:
+        """The channel tiles of all parts."""
+        return sum(part.tiles for part in self.parts)
+
+    def register_tiles(self, part: ChannelPart) -> int:
+        """The Winograd tiles in a register tile of the products."""
+        return self.config.pixels[self.parts.index(part)]
+
+    @property
+    def patches_type(self) -> MemRefType:
+        """The memref type of the transformed patches."""
+        return self._scratch(self.spec.input_blocks)
+
+    @property
+    def products_type(self) -> MemRefType:
+        """The memref type of the products."""
+        return self._scratch(self.product_blocks)
+
+    def product_cycles(self) -> float:
+        """The cycles of a tile's products at one position."""
+        run = self.model.run_cycles
+        return sum(p.tiles * run(self.tiles, p.blocks) for p in self.parts) / self.tiles
+
+    @property
+    def has_resident_weights(self) -> bool:
+        """Whether all weights stay in the L2."""
+        weight_bytes = self.spec.packed_weights * types.byte_width(self.spec.element)
+        return weight_bytes <= self.model.target.l2_bytes // 2
+
+    def is_roomy(self) -> bool:
+        """Whether a block and the weights of a channel tile leave room in the L2."""
+        spec, blocks = self.spec, self.parts[0].blocks
+        weights = spec.positions * spec.in_channels * blocks * self.model.vector_bytes
+        most = max(2 * self._block_bytes, self._block_bytes + weights)
+        return most <= self.model.target.l2_bytes
+
+    def fits(self) -> bool:
+        """Whether a block stays in the L2 while weights pass by."""
+        return self._block_bytes <= self.model.target.l2_bytes * 3 // 4
+
+    @property
+    def _block_bytes(self) -> int:
+        blocks = self.spec.input_blocks + self.product_blocks
+        tiles = self.spec.positions * self.tile_places
+        return tiles * blocks * self.model.vector_bytes
+
+    @property
+    def keeps_products(self) -> bool:
+        """Whether the products of all output channels exist at a time.
+
+        Products of fewer channels than they store are sooner done than their results are put
+        away: taking these up again at once is slower.
+        """
+        return not self.fused or self.spec.input_blocks < self.parts[0].blocks
+
+    @property
+    def product_blocks(self) -> int:
+        """The blocks of output channels whose products exist at a time."""
+        return self.spec.output_blocks if self.keeps_products else self.parts[0].blocks
+
+    def panel(self, position: _Index, channel_tile: _Index) -> tuple[_Index, _Index]:
+        """The leading indices, or extents, of packed weights in their order."""
+        if self.fused:
+            return channel_tile, position
+        return position, channel_tile
+
+    def _scratch(self, blocks: int) -> MemRefType:
+        spec = self.spec
+        shape = (self.regions, blocks, spec.positions, self.tile_places, spec.lanes)
+        return types.memref_type(shape, spec.element)
+
+
+def scratch_sizes(tiling: WinogradTiling) -> tuple[int, int, int]:
+    """The elements of transformed patches, of products, and of the sizes of pixels."""
+    patches, products = (
+        prod(memref.get_shape())
+        for memref in (tiling.patches_type, tiling.products_type)
+    )
+    return patches, products, tiling.spec.batch * prod(tiling.spec.plane)
+
+
+def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
+    """The blocks and register tiles of a convolution as configured; else the best for a target.
+
+    Bias, epilogue and pool make no difference to it.
+    """
+    if spec.config is None:
+        return _choose_tiling(spec.bare, target)
+    parts = channel_parts(spec.output_blocks, spec.config.blocks)
+    return WinogradTiling(spec.bare, spec.config, _model(spec, target), parts)
+
+
+@bounded_cache
+def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
+    across, rows = spec.tiles_across, spec.tile_rows
+    least_tiles = _model(spec, target).max_pixels(TILE_BLOCKS)
+    most_rows, most_segments = rows // MIN_FUSED_BLOCKS, across // least_tiles
+    cuts = [(count, 1) for count in range(most_rows, 0, -1)]
+    least = 2 if most_rows else _least_segments(spec)
+    cuts += [(1, count) for count in range(least, most_segments + 1)]
+    fused = [
+        winograd_tiling(spec, target, *cut, fused=True)
+        for cut in cuts
+        if cut[0] * across // cut[1] >= least_tiles
+    ]
+    for keeps in (False, True):
+        for wanted in (WinogradTiling.is_roomy, WinogradTiling.fits):
+            chosen = [t for t in fused if t.keeps_products == keeps and wanted(t)]
+            if chosen:
+                return _best(chosen)
+    return winograd_tiling(spec, target, rows)
+
+
+def _least_segments(spec: WinogradSpec) -> int:
+    """How many make blocks enough of too few rows; work items share those of columns only."""
+    few = spec.axes == (0,)
+    return -(-MIN_FUSED_BLOCKS // spec.tile_rows) if few else spec.tiles_across + 1
+
+
+def _model(spec: WinogradSpec, target: Target) -> TileModel:
+    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
+    return TileModel(spec.in_channels, vector_bytes, target)
+
+
+def _best(tilings: Sequence[WinogradTiling]) -> WinogradTiling:
+    """The one with the fewest cycles; if weights are in the L2, the smallest of almost equals."""
+    cheapest = min(tilings, key=WinogradTiling.product_cycles)
+    if not cheapest.has_resident_weights:
+        return cheapest
+    most = SMALL_BLOCK_CYCLES * cheapest.product_cycles()
+    almost = [tiling for tiling in tilings if tiling.product_cycles() <= most]
+    return min(almost, key=lambda tiling: tiling.tiles)
+
+
+def winograd_tiling(
+    spec: WinogradSpec,
+    target: Target,
+    block_rows: int,
+    segments: int = 1,
+    *,
+    fused: bool = False,
+) -> WinogradTiling:
+    """The tiling with blocks of that many tile rows, or of segments of one."""
+    model = _model(spec, target)
+    tiles = block_rows * -(-spec.tiles_across // segments)
+    blocks = choose_blocks(model, spec.output_blocks, [(1, tiles)])
+    parts = channel_parts(spec.output_blocks, blocks)
+    pixels = tuple(model.pixels(tiles, part.blocks) for part in parts)
+    config = WinogradConfig(block_rows, parts[0].blocks, pixels, segments, fused)
+    return WinogradTiling(spec, config, model, parts)
