@@ -31,7 +31,8 @@ from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.target import TargetAttr, wrong_entries
 from glow.lowering.target.cores import CORES
-from glow.lowering.target.named_targets import CPUS, NAMED_TARGETS
+from glow.lowering.target.gpu_machine import GPU_MACHINES
+from glow.lowering.target.named_targets import CPUS, GPUS, NAMED_TARGETS
 from glow.lowering.target.target import FEATURE, HOST, UNCALIBRATED, Target
 
 ATTRIBUTE = "glow.target"
@@ -58,6 +59,7 @@ class ProgramTarget:
             target.byte_dot: target.byte_dot != "none",
             "bf16": target.has_bf16,
             "size": target.for_size,
+            "threads": target.cpu in GPU_MACHINES,
         }
         base, changes = split_name(name)
         return ProgramTarget(
@@ -123,6 +125,7 @@ class ProgramTarget:
             HOST,
             UNCALIBRATED,
             *NAMED_TARGETS,
+            *GPUS,
             *CPUS,
         ):
             try:

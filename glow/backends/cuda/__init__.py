@@ -1,16 +1,17 @@
-"""The CUDA backend: the CPU's kernels as PTX, a thread a slice of each.
+"""The CUDA backend: kernels for many threads, and the CPU's with a thread a slice of each.
 
-It writes code for any GPU of the table and without one, and runs it by the driver. `kernels` has
-those for many threads.
+It writes code for any GPU of the table and without one, and runs it by the driver. `kernels`
+builds those for many threads, `selection` says which instruction has which, and `tiling` how it
+is cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from glow.backends.backend import Backend, CompiledFunction
+from glow.backends.backend import Backend, CompiledFunction, PassFactory
 from glow.backends.cpu import CpuBackend
 from glow.backends.device import Device
 from glow.dialects.errors import GlowError
@@ -18,6 +19,7 @@ from glow.dialects.errors import GlowError
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from glow.backends.cuda.instr_to_threads import InstrToThreadsPass
     from glow.backends.pipeline import Pipeline
     from glow.options import CompileOptions
     from glow.runtime.native_function import NativeProgram
@@ -32,10 +34,18 @@ def gpu_of(options: CompileOptions) -> str:
     return ANY if options.target == "host" else options.target
 
 
+def get_instr_to_threads() -> type[InstrToThreadsPass]:
+    """The pass."""
+    from glow.backends.cuda.instr_to_threads import InstrToThreadsPass
+
+    return InstrToThreadsPass
+
+
 class CudaBackend(CpuBackend):
     """Writes kernels for NVIDIA's GPUs.
 
-    Layouts, fusion, kernels and the plan of the memory are the CPU's.
+    Layouts, fusion, the plan of the memory and what there is no kernel for many threads for are
+    the CPU's.
     """
 
     name = "cuda"
@@ -45,13 +55,17 @@ class CudaBackend(CpuBackend):
     subject = Backend.subject
     tuning_features = Backend.tuning_features
 
+    def passes(self) -> Mapping[str, PassFactory]:
+        """The CPU's, and kernels of blocks of threads."""
+        return {**super().passes(), "instr-to-threads": get_instr_to_threads}
+
     def pipeline(self, options: CompileOptions) -> Pipeline:
-        """The CPU's to loops, then the assembly of the kernels.
+        """The CPU's to instructions, then kernels, and their assembly.
 
         Raises GlowError for a target that is no GPU.
         """
         from glow.backends.cpu.pipeline import cpu_pipeline
-        from glow.backends.pipeline import LOOPS, Phase, Pipeline
+        from glow.backends.pipeline import LOOPS, Passes, Phase, Pipeline
         from glow.lowering.target.named_targets import GPUS
 
         target = gpu_of(options)
@@ -61,18 +75,26 @@ class CudaBackend(CpuBackend):
                 hint=f"--target is one of {', '.join(GPUS)}",
             )
         pipeline = cpu_pipeline(replace(options, target=target))
-        phases = list(pipeline.phases)[: pipeline.names.index(LOOPS) + 1]
+        phases = list(pipeline.phases)[: pipeline.names.index(LOOPS)]
+
+        def kernels() -> Passes:
+            to_threads = get_instr_to_threads()
+            return [to_threads(target, options.backend, options.numerics)]
+
+        loops = Phase(LOOPS, "a function or module a kernel", kernels)
         text = Phase(PTX, "assembly of the kernels", is_export=True)
-        return Pipeline([*phases, text], pipeline.compile_from)
+        return Pipeline([*phases, loops, text], pipeline.compile_from)
 
     def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
         """The main function of a module on a device."""
         device = self.find_device(options.device)
         from glow.backends.cuda.build import build_function
+        from glow.backends.cuda.kernel_table import thread_table
         from glow.lowering.target.target import Target
 
         target = Target.from_string(gpu_of(options))
-        return build_function(module, target, self.kernel_table(), int(device.number))
+        table = thread_table(self.name, options.numerics)
+        return build_function(module, target, table, int(device.number))
 
     def export(
         self, module: ModuleOp, phase: str, options: CompileOptions

@@ -22,14 +22,12 @@ from glow.backends.cpu.program.program import (
     Program,
 )
 from glow.backends.cuda.driver import CudaDevice
-from glow.backends.cuda.ptx import ENTRY, KernelAssembly
+from glow.backends.cuda.ptx import KernelAssembly
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 from glow.runtime.executable import Bytes
 from glow.runtime.native_function import Argument, NativeVariable
 
-BLOCK = 32
-"""The threads of a block: kernels have few items, which many multiprocessors share."""
 SMALLEST_BUFFER = 256
 GIB = 1 << 30
 
@@ -41,7 +39,7 @@ class Entry(NamedTuple):
     """A kernel on the device."""
 
     function: c_void_p
-    work_items: int
+    assembly: KernelAssembly
 
 
 def check_device_memory(device: CudaDevice, sizes: Mapping[MemorySpace, int]) -> None:
@@ -77,17 +75,17 @@ class StreamLauncher(Launcher):
         self.device, self.entries, self.spaces = device, entries, spaces
 
     def kernel(self, step: KernelCall) -> Launch:
-        """A kernel; a thread an item."""
+        """A kernel."""
         entry, name = self.entries[step.kernel.name], step.kernel.name
-        grid = (-(-entry.work_items // BLOCK), 1, 1)
+        grid, block = entry.assembly.grid, entry.assembly.block
 
         def launch(call: Call) -> None:
             numbers: list[int] = []
             for binding in step.bindings:
                 numbers += [self.spaces[binding.space], call.offset(binding)]
-            numbers.append(entry.work_items)
+            numbers += entry.assembly.numbers
             try:
-                self.device.launch(entry.function, grid, (BLOCK, 1, 1), numbers)
+                self.device.launch(entry.function, grid, block, numbers)
             except GlowError as error:
                 raise GlowError(
                     f"the device does not run kernel '{name}': {error.message}",
@@ -127,7 +125,7 @@ class CudaFunction:
         }
         self._upload("constants", 0, constants)
         entries = {
-            name: Entry(self._loaded(name, kernel.text), kernel.work_items)
+            name: Entry(self._loaded(name, kernel), kernel)
             for name, kernel in kernels.items()
         }
         launcher = StreamLauncher(device, entries, self._spaces)
@@ -139,10 +137,10 @@ class CudaFunction:
         )
         """What calls keep: on the host between them."""
 
-    def _loaded(self, name: str, text: str) -> c_void_p:
+    def _loaded(self, name: str, kernel: KernelAssembly) -> c_void_p:
         """A kernel on the device; raises GlowError with its name for one that is rejected."""
         try:
-            return self._device.function(self._device.load(text), name + ENTRY)
+            return self._device.function(self._device.load(kernel.text), kernel.entry)
         except GlowError as error:
             raise GlowError(f"kernel '{name}': {error.message}") from error
 

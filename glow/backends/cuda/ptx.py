@@ -1,16 +1,18 @@
-"""The kernels of a program as PTX: thread i of the grid runs f(buffers, i, i + 1).
+"""The kernels of a program as PTX. In those of loops thread i runs f(buffers, i, i + 1):
 
     .visible .entry relu_1f_entry(.param .u64 b0, .param .u64 o0, ..., .param .u64 items)
 
 A buffer is an address and an offset; threads behind the last item do nothing, so that blocks
-may have any size. LLVM's passes put the kernel into its entry and find out that memory is global.
+may have any size. Kernels for many threads say how many there are, and take buffers alone.
+LLVM's passes put the kernel into its entry and find out that memory is global.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -18,7 +20,9 @@ from xdsl.dialects.func import FuncOp
 from glow.backends.cpu.program.program import KernelRequest, Program
 from glow.backends.cuda.gpu_to_llvm import kernels_llvm
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.backends.cuda.selection.common import ThreadRequest
 from glow.dialects.errors import GlowError
+from glow.dialects.gpu import gpu
 from glow.dialects.memref import PrefetchOp
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.kernel import is_kernel
@@ -27,9 +31,15 @@ from glow.lowering.target.llvm_library import llvm
 from glow.lowering.target.target import Target
 from glow.lowering.type_guards import is_memref
 from glow.runtime.caches.object_cache import ObjectCache, cache_key
-from glow.runtime.native_code import parse, target_machine
+from glow.runtime.native_code import llvm_target, parse, target_machine, workers
 
 ENTRY = "_entry"
+BLOCK = 32
+"""The threads of a block of a kernel of loops: it has few items, which many multiprocessors
+share."""
+
+Sizes = tuple[int, int, int]
+"""Of a grid in blocks, or of a block in threads."""
 
 REGISTERS = ("tid", "ctaid", "ntid")
 DECLARATIONS = "".join(
@@ -113,49 +123,122 @@ def assembly(text: str, target: Target) -> str:
 
 
 def module_ptx(module: ModuleOp, target: Target) -> str:
-    """The kernels of a program of loops, all but `main`, as PTX of a GPU."""
-    functions = (op for op in module.ops if isinstance(op, FuncOp))
-    return assembly(kernels_text(list(filter(is_kernel, functions)), target), target)
+    """The kernels of a module as PTX of a GPU: those of loops, and those for many threads."""
+    kernels = [op for op in module.ops if isinstance(op, FuncOp) and is_kernel(op)]
+    blocks = [GpuKernel.of(op) for op in module.ops if isinstance(op, gpu.ModuleOp)]
+    texts = [kernels_text(kernels, target)] if kernels else []
+    if blocks:
+        check_threads(target)
+        texts.append(kernels_llvm(blocks, target))
+    return assembly(joined(texts), target)
 
 
-def gpu_kernels_ptx(kernels: Sequence[GpuKernel], target: Target) -> str:
-    """Kernels for many threads as PTX of a GPU, an entry each.
+def joined(texts: Sequence[str]) -> str:
+    """Modules of LLVM IR as one: what several declare is declared once."""
+    lines = dict.fromkeys(
+        line for text in texts for line in text.splitlines() if is_header(line)
+    )
+    rest = (line for text in texts for line in text.splitlines() if not is_header(line))
+    return "\n".join([*lines, *rest])
 
-    Raises GlowError for a GPU without asynchronous copies, where LLVM ends the process.
-    """
+
+def is_header(line: str) -> bool:
+    """Whether a line declares something, or says for which machine the module is."""
+    return line.startswith(("declare ", "target ", "source_filename"))
+
+
+def check_threads(target: Target) -> None:
+    """Raise GlowError for a GPU without asynchronous copies, where LLVM ends the process."""
     if int(target.cpu.removeprefix("sm_")) < FIRST_ASYNC:
         raise GlowError(
             f"kernels for many threads need sm_{FIRST_ASYNC}, and the target is {target.cpu}"
         )
+
+
+def gpu_kernels_ptx(kernels: Sequence[GpuKernel], target: Target) -> str:
+    """Kernels for many threads as PTX of a GPU, an entry each; raises as `check_threads`."""
+    check_threads(target)
     return assembly(kernels_llvm(kernels, target), target)
 
 
 @dataclass(frozen=True)
 class KernelAssembly:
-    """A kernel as PTX, and how many work items it has."""
+    """A kernel as PTX, the name of its entry, and how it is launched."""
 
     text: str
-    work_items: int
+    entry: str
+    grid: Sizes
+    block: Sizes
+    work_items: int = 0
+    """The last argument of a kernel of loops; others have none."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The arguments behind the buffers."""
+        return (self.work_items,) if self.work_items else ()
 
 
-def kernel_assembly(
-    request: KernelRequest, version: str, target: Target, cache: ObjectCache
-) -> KernelAssembly:
-    """The PTX of a kernel, from the cache on disk where it is known."""
-    key = cache_key(f"ptx {version}{request.name} {request.spec!r}", target)
-    if (entry := cache.load(key)) is not None:
-        text, work_items = (blob.decode() for blob in entry)
-        return KernelAssembly(text, int(work_items))
+@dataclass(frozen=True)
+class KernelText:
+    """A kernel as LLVM IR, and what else its assembly has."""
+
+    text: str
+    assembled: KernelAssembly
+    """Without a text."""
+
+
+def kernel_text(request: KernelRequest, target: Target) -> KernelText:
+    """A kernel for many threads, which says how many there are, or of loops: a thread an item."""
+    if isinstance(request, ThreadRequest):
+        check_threads(target)
+        blocks = request.build_threads(request.name, target)
+        text = kernels_llvm([blocks], target)
+        return KernelText(
+            text, KernelAssembly("", request.name, blocks.grid, blocks.block)
+        )
     kernel = request.build(request.name, target)
-    text = assembly(kernels_text([kernel.function], target), target)
-    cache.store_all({key: [text.encode(), str(kernel.work_items).encode()]})
-    return KernelAssembly(text, kernel.work_items)
+    grid, entry = (-(-kernel.work_items // BLOCK), 1, 1), request.name + ENTRY
+    made = KernelAssembly("", entry, grid, (BLOCK, 1, 1), kernel.work_items)
+    return KernelText(kernels_text([kernel.function], target), made)
+
+
+def stored_blobs(kernel: KernelAssembly) -> list[bytes]:
+    """An assembly as the cache on disk keeps it."""
+    numbers = (kernel.grid, kernel.block, (kernel.work_items,))
+    words = [" ".join(map(str, each)) for each in numbers]
+    return [text.encode() for text in (kernel.text, kernel.entry, *words)]
+
+
+def of_blobs(blobs: Sequence[bytes]) -> KernelAssembly:
+    """The assembly that `stored_blobs` was given."""
+    text, name, *numbers = (blob.decode() for blob in blobs)
+    grid, block, items = (tuple(map(int, number.split())) for number in numbers)
+    return KernelAssembly(text, name, _sizes(grid), _sizes(block), *items)
+
+
+def _sizes(numbers: Sequence[int]) -> Sizes:
+    x, y, z = numbers
+    return x, y, z
 
 
 def kernel_assemblies(program: Program, target: Target) -> dict[str, KernelAssembly]:
-    """The PTX of a program's kernels by name."""
-    cache = ObjectCache()
-    return {
-        name: kernel_assembly(request, program.version, target, cache)
-        for name, request in program.requests().items()
-    }
+    """The PTX of a program's kernels by name, from the cache on disk where it is known.
+
+    LLVM works in threads of its own, while this one builds the next kernel.
+    """
+    cache, found = ObjectCache(), dict[str, KernelAssembly]()
+    begun: dict[str, tuple[str, KernelAssembly, Future[str]]] = {}
+    llvm_target(target.triple)  # Its machines are there before threads ask for them.
+    with workers() as pool:
+        for name, request in program.requests().items():
+            version = f"ptx {program.version}{name} {request.spec!r}"
+            key = cache_key(version, target)
+            if (entry := cache.load(key)) is not None:
+                found[name] = of_blobs(entry)
+                continue
+            made = kernel_text(request, target)
+            begun[name] = key, made.assembled, pool.submit(assembly, made.text, target)
+        for name, (key, assembled, text) in begun.items():
+            found[name] = replace(assembled, text=text.result())
+            cache.store_all({key: stored_blobs(found[name])})
+    return found

@@ -365,6 +365,8 @@ def _data_of(attribute: Attribute | None) -> object:
 
 def config_attributes(config: object, lanes: int | None = None) -> dict[str, Attribute]:
     """The attributes of a node that is configured so; its weights may lie in panels for that."""
+    if config is None:
+        return {}
     attributes: dict[str, Attribute] = {
         "config": ATTRIBUTE_OF[type(config)].new(config)
     }

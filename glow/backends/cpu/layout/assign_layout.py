@@ -32,8 +32,9 @@ from glow.backends.cpu.layout import (
     recurrent,
     rows,
 )
+from glow.backends.cpu.layout.choose_packer import packer_of
 from glow.backends.cpu.layout.layout import Layout
-from glow.backends.cpu.layout.packing import Packer, packer_of
+from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.layout.propagation import propagate
 from glow.backends.cpu.layout.space_to_depth import space_to_depth
 from glow.backends.cpu.layout.split_groups import split_groups
@@ -45,6 +46,7 @@ from glow.dialects.numerics import (
     check_weight_growth,
 )
 from glow.lowering.lower_nodes import spatial_convolution
+from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.program_target import settle_target
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import erase_dead_nodes
@@ -125,7 +127,9 @@ class AssignLayoutPass(ModulePass):
         check_weight_growth(self.weight_growth)
         target = settle_target(op, self.target)
         choices.refresh()
-        # Other algorithms take more code, weights and memory than direct sums.
-        numerics = "exact" if target.for_size else self.numerics
+        # Other algorithms take more code, weights and memory than direct sums; GPUs have no
+        # kernels of them.
+        is_direct = target.for_size or target.cpu in GPU_MACHINES
+        numerics = "exact" if is_direct else self.numerics
         packer = packer_of(op, target, numerics, self.shares)
         assign_layout(op, packer, numerics, self.weight_growth)

@@ -96,7 +96,9 @@ def turned_convolution(
 ) -> None:
     """Replace a transposed convolution by that of its phases."""
     builder, attributes = NodeBuilder(op), op.attributes_view()
-    config = config_attributes(layout.packer.conv2d_config(shape), layout.lanes)
+    config = config_attributes(
+        layout.packer.conv2d_config(shape, computed=True), layout.lanes
+    )
     strides = attributes.ints("strides")
     weights = builder.node(
         cpu.PackWeightsOp,

@@ -201,7 +201,7 @@ def _packed_weights(
     op: glow.Conv2dOp,
     weights: Array | None,
     shape: ConvShape,
-    config: ConvConfig,
+    config: ConvConfig | None,
 ) -> SSAValue:
     """The weights in the order of a configuration; computed ones are packed at run time."""
     if weights is None:
@@ -219,7 +219,7 @@ def pack_at_run_time(
     builder: NodeBuilder,
     weights: SSAValue,
     shape: ConvShape,
-    config: ConvConfig,
+    config: ConvConfig | None,
 ) -> SSAValue:
     """`cpu.pack_weights` for a convolution that is configured."""
     panels = config_attributes(config, layout.lanes)["panels"]
@@ -233,10 +233,10 @@ def _blocked(
     layout: Layout, op: glow.Conv2dOp, weights: Array | None, shape: ConvShape
 ) -> None:
     """`cpu.conv2d`."""
-    plain_input, builder = shape.plain_input, NodeBuilder(op)
-    config = layout.packer.conv2d_config(shape, element_type(op.weights))
+    builder, element = NodeBuilder(op), element_type(op.weights)
+    config = layout.packer.conv2d_config(shape, element, computed=weights is None)
     packed = _packed_weights(layout, op, weights, shape, config)
-    image = op.input if plain_input else layout.blocked(builder, op.input)
+    image = op.input if shape.plain_input else layout.blocked(builder, op.input)
     batch, channels, *plane = shape_of(op.result)
     blocks = (batch, cpu.blocks(channels, layout.lanes), *plane, layout.lanes)
     result = builder.create(

@@ -15,7 +15,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.conv_shape import WinogradChoice
-from glow.backends.cpu.layout.packing import Packer, pack_channels
+from glow.backends.cpu.layout.packer import Packer
+from glow.backends.cpu.layout.packing import pack_channels
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weight_table import DeferredArray

@@ -16,9 +16,9 @@ from glow.backends.cpu.dialect.config import (
     WinogradConfig,
     config_of,
 )
+from glow.backends.cpu.layout.choose_packer import packer_of
 from glow.backends.cpu.layout.conv_shape import conv_shape_of, winograd_shape_of
 from glow.backends.cpu.layout.packer import Packer
-from glow.backends.cpu.layout.packing import packer_of
 from glow.backends.cpu.reference.nodes import Packing, Unpacking
 from glow.dialects.attributes import Attributes
 from glow.dialects.weight_table import Array

@@ -66,8 +66,13 @@ class Packer(Protocol):
         """[O, C / group, kh, kw] as one flat array, for tiles like that."""
         ...
 
-    def conv2d_config(self, shape: ConvShape, element: Attribute = f32) -> ConvConfig:
-        """The register tiles and the order of a convolution."""
+    def conv2d_config(
+        self, shape: ConvShape, element: Attribute = f32, *, computed: bool = False
+    ) -> ConvConfig | None:
+        """The register tiles and the order of a convolution, of computed weights or others.
+
+        None where the kernel chooses them, and weights are packed as the target's are.
+        """
         ...
 
     def sparse_config(self, shape: ConvShape, lists: ChannelLists) -> ConvConfig:
@@ -82,7 +87,7 @@ class Packer(Protocol):
 
     def matmul_config(
         self, weights: Array, rows: int, *, widens: bool = False
-    ) -> MatmulConfig:
+    ) -> MatmulConfig | None:
         """The register tile of a product, whose weights may be stored as bf16."""
         ...
 
@@ -96,7 +101,9 @@ class Packer(Protocol):
         """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
         ...
 
-    def int8_conv2d_config(self, shape: ConvShape, block_lanes: int) -> ConvConfig:
+    def int8_conv2d_config(
+        self, shape: ConvShape, block_lanes: int
+    ) -> ConvConfig | None:
         """The register tiles and the order of a convolution of bytes."""
         ...
 

@@ -12,10 +12,9 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ModuleOp, bf16, f32, i8
+from xdsl.dialects.builtin import bf16, f32, i8
 from xdsl.ir import Attribute
 
-from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import (
     ConvConfig,
     MatmulConfig,
@@ -53,9 +52,7 @@ from glow.backends.cpu.layout.conv_shape import (
     tuned_winograd_tile,
     winograd_spec,
 )
-from glow.backends.cpu.layout.packer import Packer as Packer
 from glow.backends.cpu.tuning.choose import choose, choose_level
-from glow.dialects import glow
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import Core
@@ -64,26 +61,7 @@ from glow.lowering.target.target import Target
 SIGNED_DOTS = ("dotprod", "mve")
 """Instructions that multiply signed bytes with signed ones only."""
 
-BYTE_PRODUCTS = (
-    glow.Conv2dIntegerOp,
-    cpu.Int8Conv2dOp,
-    cpu.Int8DepthwiseConv2dOp,
-)
-"""Nodes on blocks of bytes."""
-
 ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
-
-
-def packer_of(
-    module: ModuleOp, target: Target, numerics: str = "default", shares: bool = False
-) -> TargetPacker:
-    """The packer for a module: blocks hold whole the bytes that are multiplied at once, also
-    where a vector has fewer lanes.
-    """
-    lanes, whole = target.lanes(32), target.dot_bytes
-    if lanes < whole and any(isinstance(op, BYTE_PRODUCTS) for op in module.walk()):
-        lanes = whole
-    return TargetPacker(target, numerics, lanes, shares)
 
 
 @dataclass(frozen=True)
@@ -135,7 +113,9 @@ class TargetPacker:
 
         return _packed(weights, spec.packed_weights, write)
 
-    def conv2d_config(self, shape: ConvShape, element: Attribute = f32) -> ConvConfig:
+    def conv2d_config(
+        self, shape: ConvShape, element: Attribute = f32, *, computed: bool = False
+    ) -> ConvConfig | None:
         """The register tiles and the order of a convolution."""
         return choose(self._conv2d_spec(shape, element), self.target)
 
@@ -169,7 +149,9 @@ class TargetPacker:
 
         return _packed(weights, spec.packed_weights, write)
 
-    def int8_conv2d_config(self, shape: ConvShape, block_lanes: int) -> ConvConfig:
+    def int8_conv2d_config(
+        self, shape: ConvShape, block_lanes: int
+    ) -> ConvConfig | None:
         """The register tiles and the order of a convolution of bytes."""
         spec = self._int8_conv2d_spec(shape, block_lanes)
         return choose(spec, self.target)
@@ -213,7 +195,7 @@ class TargetPacker:
 
     def matmul_config(
         self, weights: Array, rows: int, *, widens: bool = False
-    ) -> MatmulConfig:
+    ) -> MatmulConfig | None:
         """The register tile of a product, whose weights may be stored as bf16."""
         return choose(self._matmul_spec(weights, rows, widens), self.target)
 

@@ -24,7 +24,7 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.conv_shape import ConvShape, Pair
 from glow.backends.cpu.layout.convolution import conv_shape, is_blocked
 from glow.backends.cpu.layout.layout import is_f32
-from glow.backends.cpu.layout.packing import Packer
+from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.layout.winograd import ITEM_BYTES, weight_budget
 from glow.dialects import glow
 from glow.dialects.node import shape_of

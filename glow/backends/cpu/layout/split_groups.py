@@ -21,7 +21,7 @@ from xdsl.ir import SSAValue
 
 from glow.backends.cpu.layout.convolution import conv_shape, is_blocked
 from glow.backends.cpu.layout.layout import is_f32
-from glow.backends.cpu.layout.packing import Packer
+from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import Array, constant_value

@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from glow.backends.cpu.layout.conv_shape import WinogradChoice
 from glow.backends.cpu.layout.convolution import conv_shape, is_blocked
 from glow.backends.cpu.layout.layout import blocked_source, constant_key, is_f32
-from glow.backends.cpu.layout.packing import Packer
+from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value, weights_of

@@ -23,10 +23,14 @@ Pair = tuple[int, int]
 
 
 class Place(NamedTuple):
-    """Where an element lies, and whether it is there: zeros are around an image."""
+    """Where an element lies, and whether it is there: zeros are around an image.
+
+    `available`: how many there are from it on, where a copy may take more.
+    """
 
     indices: Sequence[Index]
     valid: Condition = True
+    available: Index | None = None
 
 
 class Factor(Protocol):
@@ -156,6 +160,38 @@ class ImageFactor:
         return self.pads[axis] == 0 and last < self.size[axis]
 
 
+class Results(Protocol):
+    """Where results go."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The buffer's."""
+        ...
+
+    @property
+    def channels(self) -> int:
+        """The values of a "channel" operand."""
+        ...
+
+    @property
+    def row_extent(self) -> int:
+        """The columns that lie in a row."""
+        ...
+
+    def locate(self, b: LoopBuilder, batch: Index, m: Index, n: Index) -> list[Index]:
+        """The indices of a result."""
+        ...
+
+    def channel(self, b: LoopBuilder, batch: Index, m: Index, n: Index) -> Index:
+        """The position in a "channel" operand."""
+        ...
+
+    @property
+    def has_channel_columns(self) -> bool:
+        """Whether the next column is of the next channel; else all of a row are of one."""
+        ...
+
+
 @dataclass(frozen=True)
 class MatrixResult:
     """Results [batch, m, n]; "channel" operands of epilogues have a value a column."""
@@ -163,6 +199,7 @@ class MatrixResult:
     batch: int
     rows: int
     columns: int
+    has_channel_columns = True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -196,6 +233,7 @@ class ImageResult:
     groups: int
     rows: int
     pixels: int
+    has_channel_columns = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -268,10 +306,14 @@ class ContractionSpec:
     k: int
     a: Factor
     b: Factor
-    result: MatrixResult | ImageResult
+    result: Results
     tile: GpuTile
     precision: Precision = "exact"
     epilogue: Epilogue | None = None
+    padding: int = 0
+    """The byte around images of the first factor."""
+    flips_sign: bool = False
+    """Whether bytes of the first factor are read 128 lower: unsigned ones as signed."""
 
     @property
     def element(self) -> Attribute:

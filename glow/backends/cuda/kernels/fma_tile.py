@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec
 from glow.backends.cuda.kernels.gpu_builder import WARP, GpuBuilder
 from glow.backends.cuda.kernels.results import Piece
-from glow.backends.cuda.kernels.shared_tile import SharedTile
+from glow.backends.cuda.kernels.shared_tile import BANK_CHUNKS, SharedTile
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Index
 
@@ -76,6 +76,10 @@ class ThreadPositions:
         self.threads, self.count = threads, count
         self.shape = (count // LANES, LANES)
         self.is_strided = tile.shape.factor.is_depth_contiguous
+        if self.is_strided and threads % BANK_CHUNKS:
+            raise ValueError(
+                f"positions of {threads} threads do not have the same swizzle"
+            )
         self.step = threads if self.is_strided else 1
 
     def position(self, number: int) -> Index:

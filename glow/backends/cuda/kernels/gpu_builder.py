@@ -12,8 +12,10 @@ from math import prod
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     BoolAttr,
+    DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     StringAttr,
     SymbolRefAttr,
@@ -30,7 +32,7 @@ from glow.dialects.gpu import gpu, nvgpu
 from glow.dialects.vector import FromElementsOp, ToElementsOp
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import LoopBuilder
-from glow.lowering.loop_builder.index_builder import Condition, Index
+from glow.lowering.loop_builder.index_builder import Index
 
 WARP = nvgpu.WARP
 TILE_BYTES = 16
@@ -49,6 +51,24 @@ class GpuKernel:
     module: gpu.ModuleOp
     function: gpu.FuncOp
     shared_bytes: int
+
+    @staticmethod
+    def of(module: gpu.ModuleOp) -> GpuKernel:
+        """The kernel of a module that holds one."""
+        operations = list(module.body.block.ops)
+        shared = [op for op in operations if isinstance(op, memref.GlobalOp)]
+        (function,) = (op for op in operations if isinstance(op, gpu.FuncOp))
+        return GpuKernel(module, function, sum(_size_of(op.type) for op in shared))
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """The blocks along each axis."""
+        return _sizes(self.function.known_grid_size)
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """The threads of a block along each axis."""
+        return _sizes(self.function.known_block_size)
 
 
 class GpuBuilder(LoopBuilder):
@@ -74,9 +94,7 @@ class GpuBuilder(LoopBuilder):
             operation.detach()
             block.insert_op_before(operation, first)
         function = gpu.FuncOp(name, Region(block), (threads, 1, 1), grid)
-        shared = sum(_size_of(op.type) for op in self.globals)
-        module = gpu.ModuleOp(f"{name}_module", [*self.globals, function])
-        return GpuKernel(module, function, shared)
+        return GpuKernel.of(gpu.ModuleOp(f"{name}_module", [*self.globals, function]))
 
     def thread(self) -> SSAValue:
         """The number of the thread in its block."""
@@ -150,25 +168,23 @@ class GpuBuilder(LoopBuilder):
         target: SSAValue,
         place: Sequence[Index],
         width: int,
-        valid: Condition,
+        count: Index | None = None,
     ) -> None:
-        """Begins a copy of `width` elements to shared memory; zeros where it is not valid."""
-        if valid is False:
+        """Begins a copy of `width` elements to shared memory; of `count` and zeros behind."""
+        if count == 0:
             raise ValueError("a copy of nothing")
-        count = (
-            [] if valid is True else [self.index(self.select_index(valid, width, 0))]
-        )
+        counts = [] if count is None else [self.index(count)]
         operands = [target, *map(self.index, place), source, *map(self.index, indices)]
         properties: dict[str, Attribute] = {
             "dstElements": IntegerAttr(width, IndexType()),
             "operandSegmentSizes": types.segments(
-                1, len(place), 1, len(indices), len(count)
+                1, len(place), 1, len(indices), len(counts)
             ),
         }
         if width * types.byte_width(types.element_of(source)) == TILE_BYTES:
             properties["bypassL1"] = UnitAttr()
         token = (nvgpu.TokenType(),)
-        self.create(nvgpu.AsyncCopyOp, (*operands, *count), token, properties)
+        self.create(nvgpu.AsyncCopyOp, (*operands, *counts), token, properties)
 
     def copy_group(self) -> SSAValue:
         """The copies that were begun since the last group."""
@@ -211,3 +227,9 @@ def shared_type(shape: tuple[int, ...], element: Attribute) -> MemRefType[Attrib
 
 def _size_of(type_: MemRefType[Attribute]) -> int:
     return type_.element_count() * types.byte_width(type_.element_type)
+
+
+def _sizes(attribute: DenseArrayBase[IntegerType] | None) -> tuple[int, int, int]:
+    assert attribute is not None
+    x, y, z = attribute.iter_values()
+    return x, y, z

@@ -70,8 +70,8 @@ class ResultStore:
         def read(layout: OperandLayout, buffer: SSAValue) -> SSAValue:
             if layout == "full":
                 return self.read(buffer, spec.result.locate(b, batch, m, n), shape)
-            if layout == "channel" and channel is n:
-                return self.read(buffer, [n], shape)
+            if layout == "channel" and spec.result.has_channel_columns:
+                return self.read(buffer, [channel], shape)
             one = {"channel": channel, "row": m, "scalar": 0}[layout]
             element = b.load(buffer, one)
             return b.broadcast(element, shape) if shape else element

@@ -61,7 +61,8 @@ class TileShape:
         """What the columns of a row are xored with."""
         if not self.factor.is_depth_contiguous and self.reader != "matrices":
             spread = 0 if self.reader == "threads" else 2 * self.chunk
-            return b.mul(b.remainder(row, 4), spread)
+            turns = min(4, self.columns // (2 * self.chunk))
+            return b.mul(b.remainder(row, turns), spread)
         chunks = self.columns // self.chunk
         row = b.floordiv(row, max(1, BANK_CHUNKS // chunks))
         return b.mul(b.remainder(row, min(chunks, BANK_CHUNKS)), self.chunk)
@@ -122,15 +123,24 @@ class SharedTile:
         place = factor.locate(b, batch, outer, depth)
         valid = b.both(valid, place.valid)
         at = self.place(stage, row, column)
-        element = types.element_of(source)
-        if width * types.byte_width(element) >= 4:
-            b.copy_async(source, place.indices, self.memory, at, width, valid)
+        element, padding = types.element_of(source), 0
+        if factor is self.spec.a:
+            padding = self.spec.padding
+        if width * types.byte_width(element) >= 4 and not padding:
+            count = None if valid is True else width
+            if place.available is not None:
+                count = b.clamp(place.available, 0, width)
+            if count is not None:
+                count = b.select_index(valid, count, 0)
+            b.copy_async(source, place.indices, self.memory, at, width, count)
             return
+        if place.available is not None:
+            valid = b.both(valid, b.compare("sgt", place.available, 0))
         safe = [b.select_index(valid, index, 0) for index in place.indices]
-        value = b.load(source, *safe)
+        value = b.vector_load(width, source, *safe)
         if not isinstance(valid, bool):
-            value = b.select(valid, value, b.constant(0, element))
-        b.store(value, self.memory, *at)
+            value = b.select(valid, value, b.like(padding, value))
+        b.vector_store(value, self.memory, *at)
 
     @property
     def extent(self) -> int:

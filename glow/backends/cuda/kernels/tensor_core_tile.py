@@ -22,6 +22,8 @@ from glow.lowering.loop_builder.index_builder import Index
 
 ROWS, COLUMNS = 16, 8
 HALF_TF32, TF32_BITS = 1 << 12, -(1 << 13)
+SIGNS = -0x7F7F7F80
+"""The signs of four bytes."""
 
 Fragment = Sequence[SSAValue]
 """A fragment of a factor; the rounded part and the rest of one of f32."""
@@ -85,6 +87,15 @@ class TensorCoreTile:
             return (rounded,)
         return (rounded, b.subf(value, rounded))
 
+    def lowered(self, value: SSAValue) -> SSAValue:
+        """Bytes of the first factor as they are read: 128 lower, or as they are."""
+        if not self.spec.flips_sign:
+            return value
+        b, element = self.b, types.element_of(value)
+        words = b.bitcast(value, i32)
+        words = b.binary_integer(arith.XOrIOp, words, b.like(SIGNS, words))
+        return b.bitcast(words, element)
+
     def row_fragment(self, stage: Index, i: int, k: int) -> Fragment:
         """The i-th 16 rows of the first factor."""
         b, tile = self.b, self.a
@@ -100,7 +111,8 @@ class TensorCoreTile:
             column = b.add(first, b.mul(side, 8))
         place = tile.place(stage, row, column)
         transpose = not tile.shape.factor.is_depth_contiguous
-        return self.split(b.load_matrices(tile.memory, place, 4, transpose))
+        matrices = b.load_matrices(tile.memory, place, 4, transpose)
+        return self.split(self.lowered(matrices))
 
     def column_fragments(self, stage: Index, j: int, k: int) -> list[Fragment]:
         """The j-th and the next 8 columns of the second factor."""

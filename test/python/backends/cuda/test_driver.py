@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.gpu.contraction_cases import Case, error_of, fixed_matmul
-from support.gpu.fake_cuda import FakeCuda, Launched, simulated, view
-from xdsl.dialects.builtin import MemRefType
-from xdsl.dialects.func import FuncOp
+from support.gpu.fake_cuda import FakeCuda, Launched, simulated
+from support.gpu.host_kernels import host_kernels
 
 import glow
 from glow import GlowError
 from glow.backends.cuda import driver
 from glow.backends.cuda.driver import CudaDevice, CudaDriver, open_driver
 from glow.backends.cuda.kernel_runner import gpu_target, run_on_device
-from glow.compiler import load, lower
-from glow.dialects.weight_table import dtype_of
-from glow.lowering.loop_builder.kernel import is_kernel
 from glow.options import CompileOptions
-from glow.runtime.testing import compile_function
 
 NETWORK = """
 func.func @main(%x: tensor<4x12xf32>) -> tensor<4x12xf32> {
@@ -109,34 +103,6 @@ def test_a_driver_that_is_missing_or_too_old_is_one_line(
         CudaDriver(FakeCuda({}, failures={"cuInit": 100}))
 
 
-def host_functions(path: Path) -> dict[str, Launched]:
-    """The kernels of a network, compiled for this machine."""
-    module = lower(load(path), "loops", CompileOptions("cuda", "sm_80"))
-    kernels = [op for op in module.ops if isinstance(op, FuncOp) and is_kernel(op)]
-    return {f"{op.sym_name.data}_entry": on_host(op) for op in kernels}
-
-
-def on_host(function: FuncOp) -> Launched:
-    """A kernel of loops, whose items the threads of a grid share."""
-    types = [t for t in function.function_type.inputs if isinstance(t, MemRefType)]
-    compiled = compile_function(function)
-
-    def launch(
-        grid: Sequence[int], block: Sequence[int], numbers: Sequence[int]
-    ) -> None:
-        *places, items = numbers
-        assert grid[0] * block[0] >= items > (grid[0] - 1) * block[0]
-        buffers = [
-            view(base + offset, type_.get_shape(), dtype_of(type_.element_type))
-            for base, offset, type_ in zip(
-                places[::2], places[1::2], types, strict=True
-            )
-        ]
-        compiled(*buffers, 0, items)
-
-    return launch
-
-
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("network") / "network.mlir"
@@ -146,7 +112,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kernels(network: Path) -> dict[str, Launched]:
-    return host_functions(network)
+    return host_kernels(network, CompileOptions("cuda", "sm_80"))
 
 
 def test_a_network_runs_as_a_graph(

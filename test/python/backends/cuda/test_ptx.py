@@ -61,10 +61,16 @@ def test_a_function_that_ptx_has_not_is_one_line() -> None:
         module_ptx(kernel("math.tan"), Target.from_string("sm_90"))
 
 
-def test_the_kernels_of_a_network_assemble(tmp_path: Path) -> None:
-    text = network("sm_80")
-    assert text.count(".visible .entry ") == text.count("_entry(") > 1
-    assert all(kernel.spills == 0 for kernel in assemble(text, "sm_80", tmp_path))
+@pytest.mark.parametrize("gpu", ["sm_75", "sm_80"])
+def test_the_kernels_of_a_network_assemble(gpu: str, tmp_path: Path) -> None:
+    """Those with asynchronous copies have blocks of threads, others have items."""
+    text = network(gpu)
+    entries = text.count(".visible .entry ")
+    assert entries > 1
+    assert text.count("_entry(") == (entries if gpu == "sm_75" else 0)
+    assert ("cp.async" in text) == (gpu == "sm_80")
+    kernels = assemble(text, gpu, tmp_path)
+    assert [kernel.spills for kernel in kernels] == [0] * entries
 
 
 def test_a_target_that_is_no_gpu_is_one_line() -> None:

@@ -1,0 +1,121 @@
+"""Which kernel for many threads serves which instruction: one table, a theme a module.
+
+A row reads an instruction's shapes and attributes, and gives the kernels with their buffers; or
+it says in words why it does not take the instruction, which then has the kernel of the CPU, an
+item a thread. Weights in rows (`row_packing.py`) are read by kernels of this table alone.
+
+A row's module is loaded when a network has the first instruction of it. `THEMES` says without
+loading them what rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import cast
+
+from xdsl.ir import Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.program.kernel_table import Selectors
+from glow.backends.cpu.program.program import Invocation, KernelSelector, Repetition
+from glow.backends.cuda.kernels.contraction_spec import Precision
+from glow.backends.cuda.selection.choice import Choice, Row
+from glow.dialects import glow, instr
+from glow.dialects.errors import GlowError
+from glow.dialects.node import node_name
+from glow.dialects.numerics import check_numerics
+from glow.dialects.quantized import any_quantized
+from glow.lowering.target.gpu_machine import GPU_MACHINES
+from glow.lowering.target.target import Target
+from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES
+
+THEMES: Mapping[str, Sequence[type[Operation]]] = {
+    "contraction": (
+        cpu.MatmulOp,
+        cpu.Conv2dOp,
+        cpu.Int8MatmulOp,
+        cpu.Int8Conv2dOp,
+    ),
+    "elementwise": (*SCALAR_BODIES, *CASTS, instr.StackedOp, instr.SplatOp),
+    "movement": (
+        glow.TransposeOp,
+        glow.BroadcastOp,
+        instr.CopyOp,
+        cpu.PackOp,
+        cpu.UnpackOp,
+    ),
+    "rows": (
+        glow.SoftmaxOp,
+        cpu.SoftmaxOp,
+        glow.LayerNormOp,
+        cpu.LayerNormOp,
+        glow.ReduceSumOp,
+        glow.ReduceMeanOp,
+        glow.ReduceMaxOp,
+        glow.ReduceMinOp,
+    ),
+}
+"""The keys of the table `ROWS` of each module here."""
+
+THEME_OF: Mapping[type[Operation], str] = {
+    key: theme for theme, keys in THEMES.items() for key in keys
+}
+
+
+def key_of(instruction: type[Operation]) -> type[Operation]:
+    """The node that an instruction follows from; another one itself."""
+    if issubclass(instruction, instr.InstructionOp):
+        return instr.NODE_OF.get(instruction, instruction)
+    return instruction
+
+
+def threads_of(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    """The kernels for many threads of an instruction, or why there are none."""
+    key = key_of(type(op))
+    theme = THEME_OF.get(key)
+    if theme is None:
+        return "there is no builder for it"
+    if any_quantized(op.operand_types):
+        return "it has quantized elements"
+    row: Row = import_module(f"{__name__}.{theme}").ROWS[key]
+    return row(op, choice)
+
+
+def has_rows(op: instr.InstructionOp) -> bool:
+    """Whether an instruction reads weights in rows, which kernels of the CPU do not."""
+    is_packed = key_of(type(op)) in THEMES["contraction"]
+    return is_packed and op.attributes_view().get("panels") is None
+
+
+class ThreadSelectors(Mapping[type[Operation], KernelSelector]):
+    """The CPU's selectors, each behind a row of the table for a GPU."""
+
+    def __init__(self, coverage: Selectors, numerics: str) -> None:
+        self.coverage = coverage
+        self.precision: Precision = cast("Precision", check_numerics(numerics))
+
+    def __getitem__(self, instruction: type[Operation]) -> KernelSelector:
+        coverage = self.coverage[instruction]
+
+        def select(
+            op: instr.InstructionOp, target: Target
+        ) -> Sequence[Invocation | Repetition]:
+            machine = GPU_MACHINES.get(target.cpu)
+            if machine is None:
+                return coverage(op, target)
+            found = threads_of(op, Choice(machine, self.precision))
+            if not isinstance(found, str):
+                return found
+            if has_rows(op):
+                name = op.name.removeprefix("instr.")
+                raise GlowError(f"no kernel takes {name}: {found}", node=node_name(op))
+            return coverage(op, target)
+
+        return select
+
+    def __iter__(self) -> Iterator[type[Operation]]:
+        return iter(self.coverage)
+
+    def __len__(self) -> int:
+        return len(self.coverage)

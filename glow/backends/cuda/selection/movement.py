@@ -1,0 +1,111 @@
+"""Instructions that move elements: each result has one source element, steps apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.ir import Attribute, Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.program.program import Invocation
+from glow.backends.cpu.selection.common import stored_element
+from glow.backends.cuda.kernels.elementwise import (
+    ElementwiseSpec,
+    StridedOperand,
+    build_elementwise,
+    merge_axes,
+)
+from glow.backends.cuda.kernels.rows import itself
+from glow.backends.cuda.kernels.transpose import TransposeSpec, build_transpose
+from glow.backends.cuda.selection.choice import Choice, Row
+from glow.backends.cuda.selection.common import ELEMENTS, launch
+from glow.backends.cuda.selection.elementwise import broadcast_operand
+from glow.dialects import glow, instr
+from glow.dialects.node import shape_of
+from glow.lowering.loop_builder.ir_types import row_major_strides
+from glow.lowering.loop_builder.scalar_region import ScalarRegion
+
+MATRICES = 3
+"""The axes of batches of matrices."""
+NARROW = 8
+"""Sides of matrices so short that threads which read rows of them have little else."""
+
+
+def moved(
+    op: instr.InstructionOp, shape: tuple[int, ...], operand: StridedOperand
+) -> Sequence[Invocation] | str:
+    """The kernel that reads a source with such steps; shape is that of the result."""
+    source, result = op.ins[0], op.outs[0]
+    element = stored_element(source)
+    if element not in ELEMENTS:
+        return f"it has elements of {element}"
+    matrices = transposed_matrices(shape, operand, element)
+    if matrices is not None:
+        return launch("transpose", matrices, build_transpose, [result, source])
+    region = ScalarRegion.trace(itself, [element])
+    spec = ElementwiseSpec(shape, region, (operand,))
+    return launch("elementwise", spec, build_elementwise, [result, source])
+
+
+def transposed_matrices(
+    shape: tuple[int, ...], operand: StridedOperand, element: Attribute
+) -> TransposeSpec | None:
+    """The matrices of which the result has the transposes, where that is all."""
+    extents, (strides,) = merge_axes(shape, [operand.strides])
+    extents = [1] * (MATRICES - len(extents)) + extents
+    if len(extents) != MATRICES or len(strides) < MATRICES - 1:
+        return None
+    batch, columns, rows = extents
+    *outer, first, second = strides
+    is_dense = outer in ([], [rows * columns]) and (first, second) == (1, columns)
+    if not is_dense or min(rows, columns) < NARROW:
+        return None
+    return TransposeSpec(batch, rows, columns, element)
+
+
+def _transpose(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    source, permutation = shape_of(op.ins[0]), op.attributes_view().ints("permutation")
+    steps = row_major_strides(source)
+    strides = tuple(steps[axis] for axis in permutation)
+    return moved(op, shape_of(op.outs[0]), StridedOperand(prod(source), strides))
+
+
+def _broadcast(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    shape = shape_of(op.outs[0])
+    return moved(op, shape, broadcast_operand(shape_of(op.ins[0]), shape))
+
+
+def _copy(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    size = prod(shape_of(op.outs[0]))
+    return moved(op, (size,), StridedOperand(size, (1,)))
+
+
+def _pack(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    images, channels, *plane = shape_of(op.ins[0])
+    lanes = op.attributes_view().int("lanes")
+    if channels % lanes:
+        return "its last block has lanes without channels"
+    pixels, blocks = prod(plane), channels // lanes
+    strides = (channels * pixels, lanes * pixels, 1, pixels)
+    operand = StridedOperand(images * channels * pixels, strides)
+    return moved(op, (images, blocks, pixels, lanes), operand)
+
+
+def _unpack(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    images, blocks, *plane, lanes = shape_of(op.ins[0])
+    channels, pixels = shape_of(op.outs[0])[1], prod(plane)
+    if channels % lanes:
+        return "its last block has lanes without channels"
+    size = blocks * pixels * lanes
+    operand = StridedOperand(images * size, (size, lanes * pixels, 1, lanes))
+    return moved(op, (images, blocks, lanes, pixels), operand)
+
+
+ROWS: Mapping[type[Operation], Row] = {
+    glow.TransposeOp: _transpose,
+    glow.BroadcastOp: _broadcast,
+    instr.CopyOp: _copy,
+    cpu.PackOp: _pack,
+    cpu.UnpackOp: _unpack,
+}

@@ -1,0 +1,91 @@
+"""Softmax, layer norms and reductions along the last axes of f32."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.program.program import Invocation
+from glow.backends.cuda.kernels.rows import (
+    Kind,
+    RowsSpec,
+    build_rows,
+    layer_norm,
+    reduce_rows,
+    softmax,
+)
+from glow.backends.cuda.selection.choice import Choice, Row
+from glow.backends.cuda.selection.common import launch
+from glow.dialects import glow, instr
+from glow.dialects.node import element_of, shape_of
+
+
+def rows(
+    op: instr.InstructionOp, spec: RowsSpec, operands: int = 0
+) -> Sequence[Invocation] | str:
+    """The kernel on the first input and so many others."""
+    used = op.ins[: 1 + operands]
+    if len(op.ins) > len(used) or len(op.outs) > 1:
+        return "it does more than that"
+    if op.regions and op.regions[0].blocks:
+        return "it has an epilogue"
+    if any(element_of(value) != f32 for value in (*used, *op.outs)):
+        return "it computes in other elements than f32"
+    return launch("rows", spec, build_rows, [op.outs[0], *used])
+
+
+def _softmax(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    shape = shape_of(op.ins[0])
+    if op.node is glow.SoftmaxOp:
+        axis = op.attributes_view().int("axis")
+        if prod(shape[axis + 1 :]) != 1:
+            return "its axis is not the last one"
+        return rows(op, softmax(prod(shape[:axis]), shape[axis]))
+    return rows(op, softmax(prod(shape[:-1]), shape[-1]))
+
+
+def _layer_norm(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    shape, attributes = shape_of(op.ins[0]), op.attributes_view()
+    axis = attributes.int("axis") if op.node is glow.LayerNormOp else len(shape) - 1
+    if len(op.ins) != WITH_BIAS:
+        return "it has no bias, or more than that"
+    columns = prod(shape[axis:])
+    if any(prod(shape_of(value)) != columns for value in op.ins[1:]):
+        return "its scale or bias has not a number a column"
+    epsilon = attributes.float("epsilon")
+    return rows(op, layer_norm(prod(shape[:axis]), columns, epsilon), 2)
+
+
+WITH_BIAS = 3
+
+KINDS: Mapping[type[Operation], Kind] = {
+    glow.ReduceSumOp: "add",
+    glow.ReduceMeanOp: "add",
+    glow.ReduceMaxOp: "maximumf",
+    glow.ReduceMinOp: "minimumf",
+}
+
+
+def _reduce(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    shape, axes = shape_of(op.ins[0]), sorted(op.attributes_view().ints("axes"))
+    if axes != list(range(len(shape) - len(axes), len(shape))):
+        return "its axes are not the last ones"
+    outer, columns = prod(shape[: len(shape) - len(axes)]), prod(shape[axes[0] :])
+    if not columns:
+        return "its axes are empty"
+    assert op.node is not None
+    factor = 1 / columns if op.node is glow.ReduceMeanOp else 1.0
+    return rows(op, reduce_rows(outer, columns, KINDS[op.node], factor))
+
+
+ROWS: Mapping[type[Operation], Row] = {
+    glow.SoftmaxOp: _softmax,
+    cpu.SoftmaxOp: _softmax,
+    glow.LayerNormOp: _layer_norm,
+    cpu.LayerNormOp: _layer_norm,
+    **dict.fromkeys(KINDS, _reduce),
+}

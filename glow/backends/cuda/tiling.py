@@ -1,0 +1,236 @@
+"""Which tile a contraction has on a GPU, by arithmetic on the figures of the machine.
+
+The time of a tile is that of the multiprocessor with most blocks. Of these some are there at a
+time, as registers, shared memory and threads allow; a step of all of them takes as long as the
+slowest of what they share,
+
+    multiplications, instructions to issue, words of shared memory, bytes from the L2
+
+and no less than one block waits: for a copy, which the stages spread over several steps, for the
+sums of fragments, and at the barrier. What DRAM sends bounds the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from math import ceil
+
+from xdsl.dialects.builtin import Float16Type, IntegerType, f32
+from xdsl.ir import Attribute
+
+from glow.backends.cuda.kernels.contraction_spec import GpuTile, Precision
+from glow.backends.cuda.kernels.gpu_builder import WARP
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.target.gpu_machine import GpuMachine, MultiplyFormat
+
+BASE_REGISTERS = 40
+"""Addresses, strides, what a loop needs: what `ptxas` takes for kernels with little else."""
+STEP_INSTRUCTIONS = 40
+"""Of a warp in a step, whatever it multiplies: places of copies, the loop, the barrier."""
+STAGES = (2, 3, 4)
+WARPS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (4, 1), (2, 4), (4, 2))
+WARP_TILES = (16, 32, 64)
+THREAD_TILES = (4, 8)
+DEPTH_BYTES = (64, 128)
+
+
+@dataclass(frozen=True)
+class Product:
+    """`batch` products m x n x k, without a tile."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    element: Attribute = f32
+    precision: Precision = "exact"
+
+    @property
+    def size(self) -> int:
+        """The bytes of an element."""
+        return types.byte_width(self.element)
+
+    @property
+    def format(self) -> MultiplyFormat:
+        """What is multiplied."""
+        if self.element == f32:
+            return "f32" if self.precision == "exact" else "tf32"
+        if isinstance(self.element, IntegerType):
+            return "i8"
+        return "f16" if isinstance(self.element, Float16Type) else "bf16"
+
+    @property
+    def products(self) -> int:
+        """How often fragments are multiplied."""
+        return 3 if self.format == "tf32" and self.precision == "default" else 1
+
+    @property
+    def is_split(self) -> bool:
+        """Whether numbers are rounded, and their rests kept, before they are multiplied."""
+        return self.products > 1
+
+    @property
+    def operand_bytes(self) -> int:
+        """The bytes of factors and results, each once."""
+        factors = self.m * self.k + self.k * self.n
+        return self.batch * (factors * self.size + 4 * self.m * self.n)
+
+
+@dataclass(frozen=True)
+class TileCost:
+    """What a tile takes."""
+
+    seconds: float
+    registers: int
+    """Of a thread."""
+    shared_bytes: int
+    """Of a block."""
+
+
+def registers_of(product: Product, tile: GpuTile) -> int:
+    """The registers of a thread: sums, fragments of a step, places of its copies."""
+    if product.format == "f32":
+        rows = tile.rows // (4 * tile.warps[0])
+        columns = tile.columns // (8 * tile.warps[1])
+        held = rows * columns + 4 * (rows + columns)
+    else:
+        parts = 2 if product.is_split else 1
+        fragments = tile.warp_rows // 16 * 4 + tile.warp_columns // 8 * 2
+        held = tile.warp_rows * tile.warp_columns // WARP + parts * fragments
+    return BASE_REGISTERS + held + 2 * copies_of(product, tile)
+
+
+def copies_of(product: Product, tile: GpuTile) -> int:
+    """The copies that a thread begins in a step."""
+    return ceil(step_bytes(product, tile) / (16 * tile.threads))
+
+
+def step_bytes(product: Product, tile: GpuTile) -> int:
+    """The bytes of both factors' tiles."""
+    return (tile.rows + tile.columns) * tile.depth * product.size
+
+
+def resident_blocks(
+    machine: GpuMachine, tile: GpuTile, registers: int, shared_bytes: int
+) -> int:
+    """The blocks that a multiprocessor runs at a time; 0 where one is too much."""
+    warps = tile.threads // WARP
+    unit = machine.register_unit
+    of_warp = ceil(registers * WARP / unit) * unit
+    return min(
+        machine.registers // (of_warp * warps),
+        machine.shared_bytes // shared_bytes,
+        machine.threads // tile.threads,
+        machine.blocks,
+    )
+
+
+def issued(product: Product, tile: GpuTile) -> float:
+    """The instructions with which all warps of a block multiply in a step."""
+    size, depth = product.size, tile.depth
+    warps = tile.threads // WARP
+    if product.format == "f32":
+        rows = tile.rows // (4 * tile.warps[0])
+        columns = tile.columns // (8 * tile.warps[1])
+        return warps * (depth * rows * columns + depth * (rows + columns) / 4)
+    steps = depth * size // 32
+    rows, columns = tile.warp_rows // 16, tile.warp_columns // 8
+    loads, sums = rows + columns / 2, rows * columns * product.products
+    # Rounding takes an addition, a mask and a difference an element.
+    rounded = 4 * (4 * rows + 2 * columns) * (product.format == "tf32")
+    return warps * steps * (loads + sums + rounded * (3 if product.is_split else 2) / 4)
+
+
+def step_cycles(
+    product: Product, tile: GpuTile, machine: GpuMachine, blocks: int
+) -> float:
+    """The cycles in which a multiprocessor does a step of so many blocks."""
+    multiplied = tile.rows * tile.columns * tile.depth * product.products
+    warps = tile.threads // WARP
+    words = warps * tile.depth * (tile.warp_rows + tile.warp_columns)
+    filled = step_bytes(product, tile)
+    others = (STEP_INSTRUCTIONS + 8 * copies_of(product, tile)) * warps
+    l2 = machine.l2_bytes_per_cycle / machine.multiprocessors
+    shared = max(
+        multiplied / machine.multiply_adds.of(product.format),
+        (issued(product, tile) + others) / machine.issued_per_cycle,
+        words * product.size / machine.shared_bytes_per_cycle,
+        filled / l2,
+    )
+    fragments = tile.depth * product.size // 32
+    chain = machine.product_latency * fragments * product.products
+    if product.format == "f32":
+        chain = 4.0 * tile.depth
+    waited = max(machine.memory_latency / (tile.stages - 1), chain)
+    return max(blocks * shared, waited + machine.barrier_cycles)
+
+
+def tile_cost(product: Product, tile: GpuTile, machine: GpuMachine) -> TileCost | None:
+    """What a tile takes; None where it does not fit."""
+    registers = registers_of(product, tile)
+    shared_bytes = tile.stages * step_bytes(product, tile)
+    fits = shared_bytes <= machine.static_shared_bytes
+    if not fits or registers > machine.thread_registers:
+        return None
+    resident = resident_blocks(machine, tile, registers, shared_bytes)
+    if not resident:
+        return None
+    tiles = ceil(product.m / tile.rows) * ceil(product.n / tile.columns)
+    most = ceil(product.batch * tiles / machine.multiprocessors)
+    steps, (rounds, rest) = ceil(product.k / tile.depth), divmod(most, resident)
+    cycles = 0.0
+    for blocks, times in ((resident, rounds), (rest, 1)):
+        if blocks and times:
+            step = step_cycles(product, tile, machine, blocks)
+            ends = machine.memory_latency * 2
+            cycles += times * (steps * step + ends)
+    seconds = cycles / machine.clock_hz
+    seconds = max(seconds, product.operand_bytes / machine.dram_bytes_per_second)
+    return TileCost(seconds, registers, shared_bytes)
+
+
+def tiles(product: Product) -> Iterator[GpuTile]:
+    """The tiles there are for a format."""
+    is_scalar = product.format == "f32"
+    for warps in WARPS:
+        if is_scalar and warps[0] % 2:  # Rows that threads share swizzle alike.
+            continue
+        sides = THREAD_TILES if is_scalar else WARP_TILES
+        rows, columns = (4, 8) if is_scalar else (1, 1)
+        for row in sides:
+            for column in sides:
+                for depth_bytes in DEPTH_BYTES:
+                    depth = depth_bytes // product.size
+                    for stages in STAGES:
+                        yield GpuTile(
+                            row * rows * warps[0],
+                            column * columns * warps[1],
+                            depth,
+                            warps,
+                            stages,
+                        )
+
+
+EQUAL = 1.02
+"""Times as near to each other are the same: figures are not better than that."""
+
+
+@cache
+def choose_tile(product: Product, machine: GpuMachine) -> GpuTile:
+    """The fastest tile; of those as fast the one that reads least from the L2."""
+    costs = [
+        (cost.seconds, tile)
+        for tile in tiles(product)
+        if (cost := tile_cost(product, tile, machine)) is not None
+    ]
+    bound = EQUAL * min(seconds for seconds, _ in costs)
+    fast = [tile for seconds, tile in costs if seconds <= bound]
+    return min(fast, key=lambda tile: (moved_rows(product, tile), -tile.stages))
+
+
+def moved_rows(product: Product, tile: GpuTile) -> int:
+    """The rows and columns of factors that all blocks read."""
+    blocks = ceil(product.m / tile.rows) * ceil(product.n / tile.columns)
+    return blocks * (tile.rows + tile.columns)

@@ -1,0 +1,54 @@
+"""The kernels of a network in the host's memory, for the driver that simulates a GPU.
+
+Those for many threads run in the simulator, those of loops as code of this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.gpu.fake_cuda import Launched, simulated, view
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import FuncOp
+
+from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.compiler import load, lower
+from glow.dialects.gpu import gpu
+from glow.dialects.weight_table import dtype_of
+from glow.lowering.loop_builder.kernel import is_kernel
+from glow.options import CompileOptions
+from glow.runtime.testing import compile_function
+
+
+def host_kernels(path: Path, options: CompileOptions) -> dict[str, Launched]:
+    """The kernels of a network by the names of their entries."""
+    found: dict[str, Launched] = {}
+    for op in lower(load(path), "loops", options).ops:
+        if isinstance(op, gpu.ModuleOp):
+            kernel = GpuKernel.of(op)
+            found[kernel.function.sym_name.data] = simulated(kernel)
+        elif isinstance(op, FuncOp) and is_kernel(op):
+            found[f"{op.sym_name.data}_entry"] = on_host(op)
+    return found
+
+
+def on_host(function: FuncOp) -> Launched:
+    """A kernel of loops, whose items the threads of a grid share."""
+    types = [t for t in function.function_type.inputs if isinstance(t, MemRefType)]
+    compiled = compile_function(function)
+
+    def launch(
+        grid: Sequence[int], block: Sequence[int], numbers: Sequence[int]
+    ) -> None:
+        *places, items = numbers
+        assert grid[0] * block[0] >= items > (grid[0] - 1) * block[0]
+        buffers = [
+            view(base + offset, type_.get_shape(), dtype_of(type_.element_type))
+            for base, offset, type_ in zip(
+                places[::2], places[1::2], types, strict=True
+            )
+        ]
+        compiled(*buffers, 0, items)
+
+    return launch
