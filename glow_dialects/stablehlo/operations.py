@@ -82,7 +82,7 @@ STABLEHLO: Mapping[str, Row] = {
     "map": (None, "dimensions"),
     "pad": (syntax.keyed, "edge_padding_low edge_padding_high interior_padding"),
     "reduce": (region_syntax.reduce, "dimensions"),
-    "reduce_precision": (syntax.keyed, "exponent_bits mantissa_bits"),
+    "reduce_precision": (syntax.reduced_precision, "exponent_bits mantissa_bits"),
     "reduce_window": (None, WINDOW),
     "return": (syntax.returned, ""),
     "reverse": (syntax.keyed, "dimensions"),

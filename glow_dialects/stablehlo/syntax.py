@@ -13,6 +13,7 @@ generic form.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     StringAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Region
@@ -147,6 +149,24 @@ def keyed(cls: type[Op], parser: Parser) -> Op:
         if parser.parse_optional_punctuation(",") is None:
             break
     return finish(cls, parser, operands, attributes)
+
+
+def reduced_precision(cls: type[Op], parser: Parser) -> Op:
+    """`reduce_precision %x, format = e5m10 : ...`."""
+    operands = parse_operand_list(parser)
+    parser.parse_keyword("format")
+    parser.parse_punctuation("=")
+    bits = re.fullmatch(r"e(\d+)m(\d+)", parser.parse_identifier())
+    if bits is None:
+        parser.raise_error(
+            "a format is e, bits of the exponent, m, bits of the mantissa"
+        )
+    names = ("exponent_bits", "mantissa_bits")
+    counts = {
+        name: IntegerAttr(int(count), i32)
+        for name, count in zip(names, bits.groups(), strict=True)
+    }
+    return finish(cls, parser, operands, counts)
 
 
 def _parse_value(parser: Parser) -> Attribute:

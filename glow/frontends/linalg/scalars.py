@@ -25,7 +25,7 @@ from glow.dialects import arith, glow
 from glow.dialects.errors import GlowError
 from glow.dialects.linalg import IndexOp, YieldOp
 from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
-from glow.frontends import averages
+from glow.frontends.formulas import averages
 from glow.frontends.linalg.gathers import extract
 from glow.frontends.linalg.linalg_builder import LinalgBuilder
 

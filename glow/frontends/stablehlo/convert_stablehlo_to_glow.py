@@ -38,6 +38,7 @@ from glow.frontends.graph_builder import GraphBuilder
 from glow.frontends.inline_calls import inline_calls
 from glow.frontends.results import name_results
 from glow.frontends.stablehlo import (
+    bits,
     control_flow,
     elementwise,
     indexing,
@@ -52,6 +53,7 @@ from glow.frontends.stablehlo.inline_maps import inline_maps
 from glow.passes.rewriting.node_builder import erase_dead_nodes
 
 HANDLERS = {
+    **bits.HANDLERS,
     **elementwise.HANDLERS,
     **indexing.HANDLERS,
     **movement.HANDLERS,

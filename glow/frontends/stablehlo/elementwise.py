@@ -6,16 +6,17 @@ from collections.abc import Mapping
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from glow.dialects import glow
-from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
+from glow.dialects.node import NodeOp, element_of
 from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
 from glow.dialects.quantized import is_quantized
 from glow.dialects.stablehlo.attributes import Enumeration
-from glow.dialects.weight_table import dtype_of, element_type_of
-from glow.frontends import averages
+from glow.dialects.weight_table import dtype_of
+from glow.frontends.formulas import averages
+from glow.frontends.formulas.hyperbolic import FORMULAS as HYPERBOLIC
+from glow.frontends.stablehlo.bits import as_integers, total_order
 from glow.frontends.stablehlo.hlo_builder import (
     Handler,
     Handlers,
@@ -193,7 +194,7 @@ def compare(builder: HloBuilder) -> SSAValue:
     direction = word(builder, "comparison_direction")
     kind = word(builder, "compare_type")
     if kind == "TOTALORDER":
-        raise GlowError("compare_type TOTALORDER is not supported")
+        lhs, rhs = (total_order(builder, one) for one in (lhs, rhs))
     node, is_swapped = COMPARISONS[direction]
     found = builder.loop_indices.get(lhs)
     bound = builder.known(rhs)
@@ -257,15 +258,9 @@ def shift(builder: HloBuilder) -> SSAValue:
     dtype = dtype_of(plain_type.element_type)
     if dtype.kind == "u":
         return builder.node(glow.ShiftRightOp, value, distance)
-    bits = element_type_of(np.dtype(f"u{dtype.itemsize}"))
-    value, distance = (_as_bits(builder, one, bits) for one in (value, distance))
+    value, distance = (as_integers(builder, one, "u") for one in (value, distance))
     shifted = builder.node(glow.ShiftRightOp, value, distance)
-    return _as_bits(builder, shifted, plain_type.element_type)
-
-
-def _as_bits(builder: HloBuilder, value: SSAValue, element: Attribute) -> SSAValue:
-    wanted = tensor_type(shape_of(value), element)
-    return builder.create(glow.BitcastOp, [value], {}, types=[wanted])
+    return as_integers(builder, shifted, "i")
 
 
 def log_plus_one(builder: HloBuilder) -> SSAValue:
@@ -338,14 +333,10 @@ def square(builder: HloBuilder) -> SSAValue:
 
 
 def hyperbolic(builder: HloBuilder) -> SSAValue:
-    """sinh and cosh: half of exp(x) and exp(-x), subtracted or added."""
+    """sinh, cosh and the inverse functions."""
     (x,) = builder.op.operands
-    half = builder.number(0.5, x)
-    raised = builder.node(glow.MulOp, builder.node(glow.ExpOp, x), half)
-    negated = builder.node(glow.ExpOp, builder.node(glow.NegOp, x))
-    lowered = builder.node(glow.MulOp, negated, half)
-    is_sine = builder.op.name == "chlo.sinh"
-    return builder.node(glow.SubOp if is_sine else glow.AddOp, raised, lowered)
+    formula = HYPERBOLIC[builder.op.name.removeprefix("chlo.")]
+    return formula(builder.node, lambda number: builder.number(number, x), x)
 
 
 def erfc(builder: HloBuilder) -> SSAValue:
@@ -382,11 +373,10 @@ FORMULAS: Mapping[str, Handler] = {
     "stablehlo.shift_right_logical": shift,
     "stablehlo.uniform_dequantize": cast,
     "stablehlo.uniform_quantize": cast,
-    "chlo.cosh": hyperbolic,
     "chlo.erfc": erfc,
     "chlo.is_inf": is_infinite,
-    "chlo.sinh": hyperbolic,
     "chlo.square": square,
+    **{f"chlo.{name}": hyperbolic for name in HYPERBOLIC},
 }
 
 HANDLERS: Handlers = {

@@ -9,8 +9,9 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.utils.exceptions import ParseError
 
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import GlowError, one_line
 from glow.dialects.function_attributes import INPUT_NAMES
 from glow.frontends.mlir import parse_text
 from glow.verification import verify_module
@@ -25,7 +26,11 @@ def jax_module(
     except ImportError as error:
         raise GlowError("JAX is not installed", hint="pip install jax") from error
     lowered = jax.jit(function, keep_unused=True).lower(*examples)
-    module = parse_text(context, str(lowered.as_text()), "jax")
+    try:
+        module = parse_text(context, str(lowered.as_text()), "jax")
+    except ParseError as error:
+        place = str(error.span.get_location())
+        raise GlowError(one_line(error.msg), location=place) from error
     verify_module(module)
     paths = jax.tree_util.tree_flatten_with_path(examples)[0]
     names = [_name(path) for path, _ in paths]

@@ -12,7 +12,7 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, element_of
 from glow.dialects.weight_table import dtype_of
-from glow.frontends import averages
+from glow.frontends.formulas import averages
 from glow.frontends.tosa.quantized import saturated
 from glow.frontends.tosa.tosa_builder import Handlers, TosaBuilder
 

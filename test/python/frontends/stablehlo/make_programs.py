@@ -226,6 +226,34 @@ def special_functions():
     return network, [np.array(one, np.float32) for one in (y, x, inside, anywhere)]
 
 
+def bits():
+    """Counts of bits, neighbours of floats, orders with NaN, narrower types, inverse functions."""
+    edges = [0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-30, 3e38, 0.3, 2.5, -7.25]
+    x, y = np.array(edges, np.float32), np.array(edges[::-1], np.float32)
+    i = np.array([0, 1, -1, 6, 2**31 - 1, -(2**31)], np.int32)
+
+    def network(x, y, i, small, key):
+        return (
+            lax.population_count(i),
+            lax.clz(i),
+            lax.population_count(small),
+            lax.clz(small),
+            lax.nextafter(x, y),
+            lax.reduce_precision(x, 5, 10),
+            lax.reduce_precision(x, 8, 7),
+            jnp.searchsorted(jnp.sort(x), y),
+            jnp.arcsinh(x[7:] * 1e-3),
+            jnp.arccosh(jnp.abs(x[8:]) + 1),
+            jnp.arctanh(x[9:] / 8),
+            jnp.sinh(x[7:10:2]),
+            jax.random.normal(key, (4,)),
+            jax.random.permutation(key, 5),
+        )
+
+    small = np.array([0, 1, 200, 255], np.uint8)
+    return network, [x, y, i, small, np.array([1, 2], np.uint32)]
+
+
 def pool_gradient():
     """The gradient of a maximum pool with a border, some of whose windows have equal ones."""
 
@@ -249,6 +277,7 @@ NETWORKS = (
     loops,
     small_functions,
     special_functions,
+    bits,
     pool_gradient,
 )
 

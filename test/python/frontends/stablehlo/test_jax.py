@@ -38,6 +38,16 @@ def test_unsupported_operations_are_listed():
     assert "\n" not in str(caught.value)
 
 
+def test_what_cannot_be_read_has_its_place():
+    def network(x):
+        return jnp.linalg.solve(x @ x.T, x)  # LAPACK's call comes with shardings.
+
+    with pytest.raises(glow.GlowError, match="sdy") as caught:
+        glow.from_jax(network, floats(3, 3))
+    assert str(caught.value).startswith("jax:")
+    assert "\n" not in str(caught.value)
+
+
 def test_names_are_those_of_the_tree():
     def network(parameters, x):
         return {"logits": x @ parameters["w"] + parameters["b"]}

@@ -14,7 +14,7 @@ from glow.dialects.glow import ClipOp, GatherOp, RoundOp, SampleOp, SelectOp
 from glow.dialects.glow.elementwise import is_integer
 from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import dtype_of
-from glow.frontends.interpolation import (
+from glow.frontends.formulas.interpolation import (
     REACH,
     ROUNDINGS,
     TRANSFORMATIONS,

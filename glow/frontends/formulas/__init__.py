@@ -1,0 +1,1 @@
+"""What functions are made of, for all frontends."""
