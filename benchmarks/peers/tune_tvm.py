@@ -19,7 +19,7 @@ from pathlib import Path
 # pyright: basic, reportMissingImports=false
 
 TRIALS = 64
-"""Schedules that are measured for a kernel: one round of the tuner."""
+"""Schedules that are measured for a kernel, in one round of the tuner."""
 
 SLOWEST_BUILD_SECONDS = 120
 """The first build of each of the tuner's processes takes longer than its default limit."""
@@ -30,11 +30,13 @@ def main() -> int:
     parser.add_argument("model", type=Path)
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("-o", dest="folder", type=Path, required=True)
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--trials", type=int, default=TRIALS, help="of a kernel")
     parser.add_argument("--now", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if arguments.now:
-        tune(arguments.model, arguments.folder)
+        tune(arguments.model, arguments.folder, arguments.threads, arguments.trials)
         return 0
     command = [
         sys.executable,
@@ -43,6 +45,10 @@ def main() -> int:
         "--now",
         "-o",
         arguments.folder,
+        "--threads",
+        str(arguments.threads),
+        "--trials",
+        str(arguments.trials),
     ]
     process = subprocess.Popen(command, start_new_session=True)
     try:
@@ -52,7 +58,7 @@ def main() -> int:
         return 0
 
 
-def tune(model: Path, folder: Path) -> None:
+def tune(model: Path, folder: Path, threads: int, trials: int) -> None:
     """Write the best schedules to `folder`, until it is ended."""
     import onnx
     from compilers import tvm_target
@@ -67,16 +73,15 @@ def tune(model: Path, folder: Path) -> None:
 
     module = from_onnx(onnx.load(model), keep_params_in_input=False)
     module = relax.transform.DecomposeOpsForInference()(module)
-    tasks = extract_tasks(
-        relax.get_pipeline("zero")(module), tvm_target(os.cpu_count() or 1)
-    )
+    tasks = extract_tasks(relax.get_pipeline("zero")(module), tvm_target(threads))
     tasks.sort(key=operations, reverse=True)
-    for context in extracted_tasks_to_tune_contexts(tasks, str(folder))[0]:
+    for task in tasks:  # A context takes a second: those of all come too late.
         tune_tasks(
-            tasks=[context],
+            tasks=extracted_tasks_to_tune_contexts([task], str(folder))[0],
             task_weights=[1.0],
             work_dir=str(folder),
-            max_trials_global=TRIALS,
+            max_trials_global=trials,
+            num_trials_per_iter=trials,
             builder=LocalBuilder(timeout_sec=SLOWEST_BUILD_SECONDS),
         )
 

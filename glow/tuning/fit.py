@@ -1,9 +1,13 @@
 """Fits a learned model to records of measured kernels, with LightGBM (`glow-xdsl[tune]`).
 
 Each kernel's candidates are samples; what is predicted is the logarithm of their time over the
-peak's. Kernels that were left out tell what the model is worth: the time of the candidates that it
-would choose over that of the best, beside that of those that the cost model chose. A family is
-kept where many kernels were measured and the learned choices are better.
+first one's, so that trees tell candidates apart and not kernels, of which some take a thousand
+times as long as others.
+
+What the model is worth is told by kernels that it has not seen. Records of a network's kernels
+follow each other and are alike, so runs of them are left out together. A family is kept where many
+kernels were measured and the learned choices are better: in the mean of kernels, by more than two
+standard errors, and in the sum of their times, in which one great loss shows.
 """
 
 from __future__ import annotations
@@ -11,24 +15,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
-from glow.tuning.model import Trees
+from glow.tuning.model import Trees, beside_first
 from glow.tuning.records import Record
 
 if TYPE_CHECKING:
     from lightgbm import Booster
 
-FOLDS = 5
+FOLDS = 10
 FEWEST_KERNELS = 8
 """Of a family."""
+ERRORS = 2.0
+"""How many standard errors a gain must be larger than."""
+FIRST, CLOSE = 5, 1.02
+"""Candidates that a search tries first, one of which should be so close to the best."""
 TREES, LEAVES = 80, 24
 SETTINGS = {
-    "objective": "regression",
+    "objective": "regression_l1",  # Times of machines with other work have outliers.
     "num_leaves": LEAVES,
     "learning_rate": 0.1,
     "min_data_in_leaf": 5,
@@ -41,51 +50,83 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """A candidate of a kernel: its features, its seconds, those at the peak."""
+    """A candidate of a kernel: its features and its seconds."""
 
     family: str
     kernel: str
     features: Sequence[float]
     seconds: float
-    peak: float
 
-    @property
-    def wanted(self) -> float:
-        """What the model is to say."""
-        return log(self.seconds / self.peak)
+
+Kernel = Sequence[Sample]
+"""Its candidates, the cost model's choice first."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was chosen for a kernel that was left out, in seconds."""
+
+    best: float
+    chosen: float
+    """By the cost model."""
+    learned: float
+    first: float
+    """The best of the first few in the cost model's order."""
+    first_learned: float
+    """The same in the learned order."""
 
 
 @dataclass(frozen=True)
 class Worth:
-    """The regret of a family's choices on kernels that were left out."""
+    """What a family's choices are worth on kernels that were left out."""
 
-    kernels: int
-    chosen: float
-    """Of the cost model."""
-    learned: float
+    judged: Sequence[Judged]
+
+    @property
+    def kernels(self) -> int:
+        """How many were left out once."""
+        return len(self.judged)
+
+    @property
+    def chosen(self) -> float:
+        """The regret of the cost model: seconds over the best ones, summed."""
+        return sum(k.chosen for k in self.judged) / sum(k.best for k in self.judged)
+
+    @property
+    def learned(self) -> float:
+        """That of the learned choices."""
+        return sum(k.learned for k in self.judged) / sum(k.best for k in self.judged)
+
+    @property
+    def first(self) -> tuple[float, float]:
+        """The share of kernels with a close one among the first few, in either order."""
+        usual = [k.first <= CLOSE * k.best for k in self.judged]
+        learned = [k.first_learned <= CLOSE * k.best for k in self.judged]
+        return float(np.mean(usual)), float(np.mean(learned))
 
     @property
     def is_better(self) -> bool:
         """Whether the learned model should choose."""
-        return self.kernels >= FEWEST_KERNELS and self.learned < self.chosen
+        if self.kernels < FEWEST_KERNELS:
+            return False
+        gains = [(k.chosen - k.learned) / k.best for k in self.judged]
+        error = float(np.std(gains, ddof=1)) / self.kernels**0.5
+        return float(np.mean(gains)) > ERRORS * error and self.learned < self.chosen
 
 
 def samples_of(records: Iterable[Record], width: int) -> list[Sample]:
     """The last times of each candidate that has so many features."""
     last: dict[tuple[str, str, str], Sample] = {}
     for record in records:
-        if record.warm and record.cold and record.peak:
+        if record.warm and record.cold:
             given = record.features or ()
             if len(given) == width:
                 seconds = (record.warm + record.cold) / 2
-                key = (
-                    record.target,
-                    record.kernel,
-                    repr(sorted(record.config.items())),
-                )
+                fields = repr(sorted(record.config.items()))
                 group = f"{record.target} {record.kernel}"
                 # A candidate keeps its place: the first is the cost model's.
-                last[key] = Sample(record.family, group, given, seconds, record.peak)
+                key = record.target, record.kernel, fields
+                last[key] = Sample(record.family, group, given, seconds)
     return list(last.values())
 
 
@@ -101,46 +142,47 @@ def fit(
             f"records of {len(by_kernel)} kernels: a model needs {FOLDS} or more",
             hint="glow tune measures those of a network",
         )
-    worth = _worth(list(by_kernel.values()), names)
+    kernels = list(by_kernel.values())
+    worth = _worth(kernels, names)
     kept = tuple(family for family, each in worth.items() if each.is_better)
-    return trees_of(_booster(samples), names, kept), worth
+    return trees_of(_booster(kernels), names, kept), worth
 
 
-def _worth(
-    kernels: Sequence[Sequence[Sample]], names: Sequence[str]
-) -> dict[str, Worth]:
+def _worth(kernels: Sequence[Kernel], names: Sequence[str]) -> dict[str, Worth]:
     """By family, from models that have not seen the kernels that they judge."""
-    times: defaultdict[str, list[tuple[float, float, float]]] = defaultdict(list)
-    for fold in range(FOLDS):
-        rest = [s for n, k in enumerate(kernels) if n % FOLDS != fold for s in k]
-        trees = trees_of(_booster(rest), names, ())
-        for kernel in kernels[fold::FOLDS]:
-            said = trees.predict([sample.features for sample in kernel])
-            seconds = [sample.seconds for sample in kernel]
-            best = min(seconds)
-            picked = seconds[int(np.argmin(said))]
-            times[kernel[0].family].append((best, seconds[0] / best, picked / best))
-    return {
-        family: Worth(
-            len(each),
-            float(np.mean([chosen for _, chosen, _ in each])),
-            float(np.mean([learned for _, _, learned in each])),
-        )
-        for family, each in times.items()
-    }
+    judged: defaultdict[str, list[Judged]] = defaultdict(list)
+    ends = [len(kernels) * fold // FOLDS for fold in range(FOLDS + 1)]
+    for begin, end in pairwise(ends):
+        trees = trees_of(_booster([*kernels[:begin], *kernels[end:]]), names, ())
+        for kernel in kernels[begin:end]:
+            judged[kernel[0].family].append(_judged(kernel, trees))
+    return {family: Worth(each) for family, each in judged.items()}
 
 
-def _booster(samples: Sequence[Sample]) -> Booster:
+def _judged(kernel: Kernel, trees: Trees) -> Judged:
+    numbers = [sample.features for sample in kernel]
+    seconds = np.array([sample.seconds for sample in kernel])
+    order = np.argsort(trees.predict(beside_first(numbers)), kind="stable")
+    firsts = float(seconds[:FIRST].min()), float(seconds[order[:FIRST]].min())
+    chosen, learned = float(seconds[0]), float(seconds[trees.pick(numbers)])
+    return Judged(float(seconds.min()), chosen, learned, *firsts)
+
+
+def _table(kernels: Sequence[Kernel]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """What trees see of all candidates, and what they are to say."""
+    numbers = [beside_first([s.features for s in kernel]) for kernel in kernels]
+    wanted = [np.log([s.seconds / k[0].seconds for s in k]) for k in kernels]
+    return np.concatenate(numbers), np.concatenate(wanted)
+
+
+def _booster(kernels: Sequence[Kernel]) -> Booster:
     try:
         import lightgbm
     except ImportError as error:
         raise GlowError(
             "fitting a model needs LightGBM", hint="pip install 'glow-xdsl[tune]'"
         ) from error
-    data = lightgbm.Dataset(
-        np.array([sample.features for sample in samples]),
-        np.array([sample.wanted for sample in samples]),
-    )
+    data = lightgbm.Dataset(*_table(kernels))
     return lightgbm.train(SETTINGS, data, TREES)
 
 

@@ -1,6 +1,6 @@
 """Records of tuning: append-only JSON lines, which are shared by copying them.
 
-    {"version":"0.1.0-1","target":"3f0c52a1b7d9","kernel":"9a1bcafe00112233","family":"MatmulSpec",
+    {"version":"0.1.0-2","target":"3f0c52a1b7d9","kernel":"9a1bcafe00112233","family":"MatmulSpec",
      "spec":"MatmulSpec(rows=128, ...)","config":{"rows":8,"blocks":3},"warm":1.1e-05,"cold":...}
 
 A line begins with version, target and kernel, so that a file is searched without reading what
@@ -30,10 +30,13 @@ from glow.dialects.errors import GlowError
 from glow.lowering.target.target import Target
 from glow.runtime.caches.cache_folder import OWNER_ONLY, open_private
 
-FORMAT = 1
-"""Goes up where configurations of before mean something else."""
+FORMAT = 2
+"""Goes up where fields of before mean something else, or are gone."""
 
 VERSION = f"{__version__}-{FORMAT}"
+
+COMPRESSED = ".xz"
+"""How files end that are merged, and are not lines yet."""
 
 TEXTS = ("version", "target", "kernel", "family", "spec")
 """Fields of records; others are numbers, lists of them, and the configuration."""
@@ -41,7 +44,8 @@ TEXTS = ("version", "target", "kernel", "family", "spec")
 TARGET_DIGITS, KERNEL_DIGITS = 12, 16  # As in `_HEAD`.
 
 _HEAD = rb'^\{"version":"%b","target":"%b","kernel":"([0-9a-f]{16})",.*\}$'
-_LINE = re.compile(_HEAD % (rb"([\w.+-]+)", rb"([0-9a-f]{12})"))
+_TARGET = "[0-9a-f]{12}"
+_LINE = re.compile(_HEAD % (rb"([\w.+-]+)", b"(%b)" % _TARGET.encode()))
 
 Fields = Mapping[str, object]
 """A configuration's fields by name."""
@@ -65,8 +69,6 @@ class Record:
     cold: float | None = None
     gain: float | None = None
     """Of a choice: the share of its network's time that is saved with all kept with it."""
-    peak: float | None = None
-    """The seconds that its multiply-adds take at the peak of a core."""
     features: list[float] | None = field(default=None, hash=False)
     """What a learned model sees of it."""
 
@@ -159,20 +161,22 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and isfinite(value)
 
 
-def read_records(path: Path, target: Target | str, base: Path | None = None) -> Records:
-    """The records of a file for a target; none of a file that is missing.
+def read_records(
+    path: Path, target: Target | str | None, base: Path | None = None
+) -> Records:
+    """The records of a file for a target, None for all; none of a file that is missing.
 
     With `base`, a folder of the cache, the file is read only if no other user can have written
     it.
     """
-    wanted = target if isinstance(target, str) else target_key(target)
+    wanted = target_key(target) if isinstance(target, Target) else target
     return records_in(_content(path, base), path, wanted)
 
 
-def records_in(content: bytes, path: Path, wanted: str) -> Records:
-    """The records for a target in the content of a file."""
+def records_in(content: bytes, path: Path, wanted: str | None) -> Records:
+    """The records for a target, or all of this version, in the content of a file."""
     records = Records(path, content)
-    head = _HEAD % (re.escape(VERSION.encode()), wanted.encode())
+    head = _HEAD % (re.escape(VERSION.encode()), (wanted or _TARGET).encode())
     count = 0
     for match in re.finditer(head, content, re.MULTILINE):
         records.starts[match[1]].append(match.start())
@@ -183,16 +187,16 @@ def records_in(content: bytes, path: Path, wanted: str) -> Records:
     return records
 
 
-def _count_others(records: Records, wanted: str) -> None:
+def _count_others(records: Records, wanted: str | None) -> None:
     """Count what is of another version or target, and note what is no record."""
-    ours = VERSION.encode(), wanted.encode()
+    ours = VERSION.encode(), wanted and wanted.encode()
     for number, line in enumerate(records.content.split(b"\n"), 1):
         match = _LINE.match(line)
         if match is None:
             records.damaged += [number] if line.strip() else []
         elif match[1] != ours[0]:
             records.other_versions += 1
-        elif match[2] != ours[1]:
+        elif ours[1] and match[2] != ours[1]:
             records.other_targets += 1
 
 
@@ -273,4 +277,11 @@ def merge_records(measured: Path, chosen: Path, others: Iterable[Path]) -> Merge
 def _content_of(path: Path) -> bytes:
     if not path.is_file():
         raise GlowError(f"{path}: no file with records of tuning")
-    return _content(path, None)
+    if path.suffix != COMPRESSED:
+        return _content(path, None)
+    import lzma
+
+    try:
+        return lzma.decompress(_content(path, None))
+    except lzma.LZMAError as error:
+        raise GlowError(f"{path}: {error}") from error

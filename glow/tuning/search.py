@@ -91,8 +91,8 @@ class Subject(Protocol):
         """The times of a kernel alone in some configurations."""
         ...
 
-    def described(self, kernel: Tunable, config: Any) -> tuple[float, list[float]]:
-        """The seconds of a kernel at the core's peak, and what a learned model sees of it."""
+    def described(self, kernel: Tunable, config: Any) -> list[float]:
+        """What a learned model sees of a configuration."""
         ...
 
     def score(self, times: Times) -> float:

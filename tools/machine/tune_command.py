@@ -18,7 +18,6 @@ from glow.tools.compile_options import (
 from glow.tools.quantization_commands import at_least
 
 if TYPE_CHECKING:
-    from glow.lowering.target.target import Target
     from glow.options import CompileOptions
     from glow.tensor_info import TensorInfo
     from glow.tuning.records import Record, Records
@@ -76,7 +75,7 @@ def add_tune_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fit",
         action="store_true",
-        help="fit a model of this machine's kernels to all records (needs "
+        help="fit a model of kernels to all records (needs "
         "glow-xdsl[tune]), which compilations ask for kernels that were not tuned",
     )
     parser.add_argument(
@@ -85,7 +84,7 @@ def add_tune_command(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE.jsonl",
-        help="add the records of a file (may be repeated)",
+        help="add the records of a file, which may be an .xz one (may be repeated)",
     )
     add_compile_options(parser)
     parser.set_defaults(work=tune_command)
@@ -108,26 +107,27 @@ def tune_command(args: argparse.Namespace) -> None:
     elif args.remote is not None:
         raise UsageError("--remote measures a model")
     if args.fit:
-        from glow.lowering.target.target_names import runnable_target
-
-        fit_model(args.backend, runnable_target(compile_options(args).target))
+        fit_model(args.backend)
 
 
-def fit_model(backend: str, target: Target) -> None:
-    """Fit a model to the records of a target, and say what it is worth."""
+def fit_model(backend: str) -> None:
+    """Fit a model to all records, those of other machines too, and say what it is worth."""
     from glow.backends.backend import get_backend
     from glow.tuning.choices import MEASURED, MODEL, tuning_file
     from glow.tuning.fit import fit, samples_of
     from glow.tuning.records import read_records
 
     names = get_backend(backend).tuning_features()
-    records = read_records(tuning_file(MEASURED), target)
+    records = read_records(tuning_file(MEASURED), None)
     trees, worth = fit(samples_of(records.all(), len(names)), names)
-    print(f"{'family':20}{'kernels':>8}{'regret':>8}{'learned':>8}")
+    print(f"{'':28}{'regret':>8}{'':8}{'first 5':>9}")
+    print(f"{'family':20}{'kernels':>8}" + 2 * f"{'model':>8}{'learned':>8}")
     for family, each in worth.items():
         word = "used" if each.is_better else "not used"
+        first, learned = each.first
         print(
-            f"{family:20}{each.kernels:8}{each.chosen:8.3f}{each.learned:8.3f}  {word}"
+            f"{family:20}{each.kernels:8}{each.chosen:8.3f}{each.learned:8.3f}"
+            f"{first:8.0%}{learned:8.0%}  {word}"
         )
     path = tuning_file(MODEL)
     if not trees.families:
@@ -253,13 +253,12 @@ class Store:
 
         lines: list[Record] = []
         for config, times in dict(found.times).items():
-            peak, features = self._subject.described(found.kernel, config)
+            features = self._subject.described(found.kernel, config)
             lines.append(
                 replace(
                     self._record(found.kernel, config),
                     warm=float(f"{times.warm:.4g}"),
                     cold=float(f"{times.cold:.4g}"),
-                    peak=float(f"{peak:.4g}"),
                     features=features,
                 )
             )

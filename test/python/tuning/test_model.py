@@ -18,8 +18,16 @@ from glow.backends.cpu.tuning.features import FEATURES, features, peak_seconds
 from glow.dialects.errors import GlowError
 from glow.lowering.target.target import PRESETS
 from glow.tuning.choices import MODEL, refresh, tuning_file
-from glow.tuning.fit import FEWEST_KERNELS, Sample, Worth, fit, samples_of, trees_of
-from glow.tuning.model import Trees, read_trees
+from glow.tuning.fit import (
+    FEWEST_KERNELS,
+    Judged,
+    Sample,
+    Worth,
+    fit,
+    samples_of,
+    trees_of,
+)
+from glow.tuning.model import Trees, beside_first, read_trees
 from glow.tuning.records import VERSION, Record
 
 TARGET = PRESETS["avx512"]
@@ -128,7 +136,7 @@ def planted(kernels: int) -> list[Sample]:
         for number in numbers:
             given = [float(number), float(kernel % 3)]
             seconds = (1 + 0.1 * number) * (1 + 0.01 * random.random())
-            found.append(Sample("K", str(kernel), given, seconds, 0.5))
+            found.append(Sample("K", str(kernel), given, seconds))
     return found
 
 
@@ -138,9 +146,24 @@ def test_fitted_models_are_judged_by_kernels_that_they_have_not_seen() -> None:
     assert worth["K"].kernels == 20
     assert worth["K"].learned < 1.05 < 1.5 < worth["K"].chosen
     assert model.families == ("K",)
-    none, few = fit(planted(FEWEST_KERNELS - 2), NAMES)
-    assert not few["K"].is_better
-    assert none.families == ()
+    assert worth["K"].first[1] == 1.0
+
+
+def test_what_one_kernel_loses_counts_like_what_many_gain() -> None:
+    gains = [Judged(1.0, 1.1, 1.0, 1.0, 1.0)] * 20
+    assert Worth(gains).is_better
+    assert Worth(gains).first == (1.0, 1.0)
+    assert not Worth(gains[: FEWEST_KERNELS - 1]).is_better
+    assert not Worth([*gains, Judged(30.0, 30.0, 33.0, 30.0, 30.0)]).is_better
+    assert not Worth([*gains, Judged(1.0, 1.0, 4.0, 1.0, 1.0)]).is_better
+    assert not Worth([Judged(1.0, 1.0, 1.0, 1.1, 1.0)] * 20).is_better
+    few = Worth([Judged(1.0, 1.0, 1.0, 1.1, 1.02), Judged(1.0, 1.0, 1.0, 1.0, 1.5)])
+    assert few.first == (0.5, 0.5)
+
+
+def test_trees_see_a_candidate_beside_the_first() -> None:
+    seen = beside_first([[1.0, 2.0], [1.0, 5.0]])
+    assert seen.tolist() == [[1, 2, 0, 0], [1, 5, 0, 3]]
 
 
 def test_tables_say_what_lightgbm_says() -> None:
@@ -156,20 +179,17 @@ def test_tables_say_what_lightgbm_says() -> None:
 
 
 def test_what_fitting_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(GlowError, match="records of 2 kernels: a model needs 5"):
+    with pytest.raises(GlowError, match="records of 2 kernels: a model needs 10"):
         fit(planted(2), NAMES)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(GlowError, match=r"needs LightGBM.*glow-xdsl\[tune\]"):
-        fit(planted(6), NAMES)
+        fit(planted(12), NAMES)
 
 
 def test_samples_are_the_last_times_of_candidates() -> None:
-    old = Record(
-        VERSION, "t", "k", "K", "K()", {"rows": 1}, 2.0, 4.0, peak=1.0, features=[1.0]
-    )
+    old = Record(VERSION, "t", "k", "K", "K()", {"rows": 1}, 2.0, 4.0, features=[1.0])
     other = replace(old, config={"rows": 2}, features=[2.0])
-    alone = replace(old, kernel="j", peak=None)
+    alone = replace(old, kernel="j", warm=None)
     strange = replace(old, kernel="i", features=[1.0, 2.0])
     found = samples_of([old, other, alone, strange, replace(old, warm=1.0)], 1)
     assert [sample.seconds for sample in found] == [2.5, 3.0]
-    assert not Worth(FEWEST_KERNELS, 1.0, 1.0).is_better

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +44,29 @@ def test_records_are_read_as_written(tmp_path: Path) -> None:
     assert records.of(first.kernel) == [(1, first), (3, replace(first, warm=3e-5))]
     assert records.of(second.kernel) == [(2, second)]
     assert records.of(kernel_key("other")) == []
+
+
+def test_records_of_all_targets_are_read_together(tmp_path: Path) -> None:
+    path = tmp_path / "measured.jsonl"
+    elsewhere, old = record(1, target="0" * 12), record(1, version="0.0.1-1")
+    append_records(path, [record(1), elsewhere, old, record(2)])
+    records = read_records(path, None)
+    assert list(records.all()) == [record(1), elsewhere, record(2)]
+    assert (records.other_versions, records.other_targets) == (1, 0)
+
+
+def test_compressed_records_are_merged(tmp_path: Path) -> None:
+    folder, shared = tmp_path / "tuning", tmp_path / "shared.jsonl.xz"
+    shared.write_bytes(lzma.compress(record(1).line() + record(2).line()))
+    merged = merge_records(folder / "measured", folder / "chosen", [shared])
+    assert merged.added == 2
+    assert list(read_records(folder / "measured", TARGET).all()) == [
+        record(1),
+        record(2),
+    ]
+    shared.write_bytes(shared.read_bytes()[:40])
+    with pytest.raises(GlowError, match=r"shared\.jsonl\.xz: "):
+        merge_records(folder / "measured", folder / "chosen", [shared])
 
 
 def test_a_missing_file_has_no_records(tmp_path: Path) -> None:

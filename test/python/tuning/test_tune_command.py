@@ -80,7 +80,7 @@ def test_models_and_files_that_are_missing(tmp_path: Path) -> None:
 
 
 def test_a_model_needs_records(model: Path) -> None:
-    with pytest.raises(GlowError, match="records of 0 kernels: a model needs 5"):
+    with pytest.raises(GlowError, match="records of 0 kernels: a model needs 10"):
         run_glow(["tune", "--fit"])
 
 

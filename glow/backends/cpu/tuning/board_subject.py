@@ -72,8 +72,8 @@ class BoardSubject:
             wanted[name] = self._programs[name]
         return self._bench.board.measure(wanted, turns, target.l2_bytes)
 
-    def described(self, kernel: Tunable, config: Any) -> tuple[float, list[float]]:
-        """The seconds at the core's peak, and the features of a configuration."""
+    def described(self, kernel: Tunable, config: Any) -> list[float]:
+        """The features of a configuration."""
         return self._space.described(kernel, config)
 
     def score(self, times: Times) -> float:

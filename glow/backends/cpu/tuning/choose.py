@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 MOST_LEARNED = 24
 """The candidates that a learned model looks at."""
-LEAST_GAIN = 0.02
-"""What it has to expect: the logarithm of times."""
 
 _warned: set[str] = set()
 
@@ -101,6 +99,4 @@ def _learned(spec: Any, usual: object, target: Target, trees: Trees) -> object:
     if trees.names != tuple(FEATURES):
         return usual
     every = candidates(spec, target)[:MOST_LEARNED]
-    said = trees.predict([features(spec, config, target) for config in every])
-    best = int(said.argmin())
-    return every[best] if said[best] < said[0] - LEAST_GAIN else usual
+    return every[trees.pick([features(spec, config, target) for config in every])]

@@ -95,10 +95,9 @@ class KernelSpace:
         """The specification of a kernel with one of its candidates."""
         return replace(self.specs[kernel.key], config=config)
 
-    def described(self, kernel: Tunable, config: Any) -> tuple[float, list[float]]:
-        """The seconds at the core's peak, and the features of a configuration."""
-        spec = self.specs[kernel.key]
-        return peak_seconds(spec, self.target), features(spec, config, self.target)
+    def described(self, kernel: Tunable, config: Any) -> list[float]:
+        """The features of a configuration."""
+        return features(self.specs[kernel.key], config, self.target)
 
     def fields(self, configs: Mapping[str, Any]) -> Mapping[str, Any]:
         """The fields of all configurations; those that nothing is said of are the present ones."""
@@ -146,8 +145,8 @@ class CpuSubject:
         trials = [self._trials[config] for config in configs]
         return self._meter.measure(trials, turns)
 
-    def described(self, kernel: Tunable, config: Any) -> tuple[float, list[float]]:
-        """The seconds at the core's peak, and the features of a configuration."""
+    def described(self, kernel: Tunable, config: Any) -> list[float]:
+        """The features of a configuration."""
         return self._space.described(kernel, config)
 
     def score(self, times: Times) -> float:
