@@ -2,7 +2,7 @@
 
 Every value is an array whose first axis is the threads (of extent 1 where all have the same).
 Threads go in step; what hardware leaves open is an error of one line that names kernel and
-operation: shared memory that two warps touch without a barrier between, one of them writing; a
+operation: shared memory that two threads touch without a barrier between, one of them writing; a
 barrier that some threads do not reach; memory whose copy nobody waited for, NaN until then; an
 index outside of its buffer; a vector that is not aligned. Turns that shared memory takes beyond the
 first, and sectors of global memory beyond those that the bytes fill, are counted.

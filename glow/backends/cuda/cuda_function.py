@@ -77,15 +77,17 @@ class StreamLauncher(Launcher):
     def kernel(self, step: KernelCall) -> Launch:
         """A kernel."""
         entry, name = self.entries[step.kernel.name], step.kernel.name
-        grid, block = entry.assembly.grid, entry.assembly.block
+        made = entry.assembly
 
         def launch(call: Call) -> None:
             numbers: list[int] = []
             for binding in step.bindings:
                 numbers += [self.spaces[binding.space], call.offset(binding)]
-            numbers += entry.assembly.numbers
+            numbers += made.numbers
             try:
-                self.device.launch(entry.function, grid, block, numbers)
+                self.device.launch(
+                    entry.function, made.grid, made.block, numbers, made.dynamic_bytes
+                )
             except GlowError as error:
                 raise GlowError(
                     f"the device does not run kernel '{name}': {error.message}",
@@ -140,7 +142,8 @@ class CudaFunction:
     def _loaded(self, name: str, kernel: KernelAssembly) -> c_void_p:
         """A kernel on the device; raises GlowError with its name for one that is rejected."""
         try:
-            return self._device.function(self._device.load(kernel.text), kernel.entry)
+            module = self._device.load(kernel.text)
+            return self._device.function(module, kernel.entry, kernel.dynamic_bytes)
         except GlowError as error:
             raise GlowError(f"kernel '{name}': {error.message}") from error
 

@@ -24,6 +24,8 @@ NEEDED_VERSION = 11080
 
 CAPABILITY = (75, 76)
 """The attributes of a device that are its compute capability, major and minor."""
+MOST_DYNAMIC_SHARED = 8
+"""The attribute of a function that is the most shared memory a launch may give it."""
 JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES = 5, 6
 LOG_BYTES = 4096
 NAME_BYTES = 256
@@ -193,10 +195,13 @@ class CudaDevice:
             ) from error
         return module
 
-    def function(self, module: c_void_p, name: str) -> c_void_p:
-        """A kernel of a module."""
+    def function(self, module: c_void_p, name: str, dynamic_bytes: int = 0) -> c_void_p:
+        """A kernel of a module, which launches may give so many bytes of shared memory."""
         found = c_void_p()
         self.driver.call("cuModuleGetFunction", byref(found), module, name.encode())
+        if dynamic_bytes:
+            size = c_int(dynamic_bytes)
+            self.driver.call("cuFuncSetAttribute", found, MOST_DYNAMIC_SHARED, size)
         return found
 
     def launch(
@@ -205,13 +210,20 @@ class CudaDevice:
         grid: Sequence[int],
         block: Sequence[int],
         numbers: Sequence[int],
+        dynamic_bytes: int = 0,
     ) -> None:
         """Runs a kernel behind all work before; its parameters have 64 bits each."""
         values = [c_ulonglong(number) for number in numbers]
         pointers = (c_void_p * len(values))(*map(ctypes.addressof, values))
         sizes = [c_uint(extent) for extent in (*grid, *block)]
         self.driver.call(
-            "cuLaunchKernel", function, *sizes, c_uint(0), self.stream, pointers, None
+            "cuLaunchKernel",
+            function,
+            *sizes,
+            c_uint(dynamic_bytes),
+            self.stream,
+            pointers,
+            None,
         )
 
 

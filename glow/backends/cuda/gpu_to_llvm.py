@@ -4,7 +4,8 @@
 
 What the loops level has is lowered as for CPUs, by its table; one table more lowers the rest to
 intrinsics. A fragment vector<4x2xf16> is four registers <2 x half>, an index 32 bits, a vector as
-aligned as it is long.
+aligned as it is long. Shared memory that a kernel may not declare is places in what its launch
+gives.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import memref
@@ -31,12 +33,19 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMFunctionType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from glow.backends.cuda.kernels.gpu_builder import GpuKernel
-from glow.dialects import llvm
+from glow.backends.cuda.kernels.gpu_builder import (
+    SHARED_ALIGNMENT,
+    GpuKernel,
+    shared_size,
+)
+from glow.dialects import arith, llvm
 from glow.dialects.errors import GlowError
 from glow.dialects.gpu import gpu, nvgpu
+from glow.dialects.tensor_types import shape_of
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.ir_types import memref_of
+from glow.lowering.loops_to_llvm.builder import gep_properties
+from glow.lowering.loops_to_llvm.conversions import conversion, with_element
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_function_body
 from glow.lowering.loops_to_llvm.function_lowering import (
     Address,
@@ -61,11 +70,16 @@ WIDEST = 16
 LARGEST = 2_000_000_000
 """Bytes of a buffer: positions behind the end, of tiles with tails, have 31 bits, too."""
 FULL_WARP = -1
+DYNAMIC = "glow_shared_memory"
 NO_REGISTERS = RegisterLayout((), 0, (), i32, 0, (), ())
 
 
 class KernelLowering(FunctionLowering):
     """Lowers a kernel: vectors are as aligned as they are long, tokens are nothing."""
+
+    def __init__(self, kernel: GpuKernel, target: Target) -> None:
+        super().__init__(RULES, replace(target, index_bits=32))
+        self.places = places_of(kernel)
 
     def alignment(self, layout: RegisterLayout, type_: Attribute) -> int:
         """Returns the alignment in memory of a register of a layout."""
@@ -142,9 +156,14 @@ def shuffle(low: FunctionLowering, op: gpu.ShuffleOp) -> None:
 
 def get_global(low: FunctionLowering, op: memref.GetGlobalOp) -> None:
     """Shared memory, by a pointer that says nothing of its space: LLVM finds it again."""
-    properties = {"global_name": SymbolRefAttr(op.name_.string_value())}
-    builder = low.builder
+    assert isinstance(low, KernelLowering)
+    builder, name = low.builder, op.name_.string_value()
+    place = low.places.get(name)
+    properties = {"global_name": SymbolRefAttr(name if place is None else DYNAMIC)}
     symbol = builder.emit_in_prologue(xllvm.AddressOfOp, (), SHARED, properties)
+    if place:
+        moved = gep_properties(place)
+        symbol = builder.emit_in_prologue(xllvm.GEPOp, (symbol,), SHARED, moved)
     pointer = builder.emit_in_prologue(llvm.AddrSpaceCastOp, (symbol,), POINTER)
     low.memories[op.memref] = Memory(pointer, byte_strides(op.memref.type))
 
@@ -188,16 +207,35 @@ def wait(low: FunctionLowering, op: nvgpu.WaitOp) -> None:
 def load_matrix(low: FunctionLowering, op: nvgpu.LdMatrixOp) -> None:
     assert isinstance(low, KernelLowering)
     address = low.cast(low.address(low.memories[op.src], op.indices), SHARED)
-    count, transposed = op.num_tiles.value.data, op.transpose.value.data
-    name = (
-        f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}{'.trans' * transposed}.b16.p3"
-    )
-    words = low.parts(name, [address], i32, count)
+    suffix = ".trans" if op.transpose.value.data else ""
+    shape = f"m8n8.x{op.num_tiles.value.data}{suffix}"
+    name = f"llvm.nvvm.ldmatrix.sync.aligned.{shape}.b16.p3"
+    words = low.parts(name, [address], i32, op.num_tiles.value.data)
     types = low.layout(op.res).types
     pairs = zip(words, types, strict=True)
     low.set_registers(
         op.res, [low.builder.emit(xllvm.BitcastOp, (word,), t) for word, t in pairs]
     )
+
+
+PAIRS: Mapping[Attribute, str] = {f16: "ff2f16x2", bf16: "ff2bf16x2"}
+"""LLVM's names of roundings of two f32 at once."""
+
+
+def truncate_float(low: FunctionLowering, op: arith.TruncFOp) -> None:
+    """To f16 and bf16 two lanes at once, which PTX takes with the upper one first."""
+    builder, element = low.builder, low.layout(op.result).element
+    registers = low.registers(op.input)
+    if not all(shape_of(register.type) == (2,) for register in registers):
+        conversion(xllvm.FPTruncOp)(low, op)
+        return
+    rounded: list[SSAValue] = []
+    for register in registers:
+        lanes = [builder.extract(register, lane) for lane in (1, 0)]
+        name = f"llvm.nvvm.{PAIRS[element]}.rn"
+        type_ = with_element(register.type, element)
+        rounded.append(builder.intrinsic(name, lanes, type_))
+    low.set_registers(op.result, rounded)
 
 
 PRODUCTS: Mapping[Attribute, tuple[str, Attribute]] = {
@@ -235,6 +273,7 @@ RULES: Mapping[type[Operation], Rule] = {
     **LOOP_RULES,
     **dict(
         [
+            entry(arith.TruncFOp, truncate_float),
             entry(gpu.ThreadIdOp, partial(place, register="tid")),
             entry(gpu.BlockIdOp, partial(place, register="ctaid")),
             entry(gpu.BarrierOp, barrier),
@@ -251,43 +290,58 @@ RULES: Mapping[type[Operation], Rule] = {
 }
 
 
-def lower_kernel(kernel: gpu.FuncOp, target: Target) -> xllvm.FuncOp:
+def lower_kernel(kernel: GpuKernel, target: Target) -> xllvm.FuncOp:
     """Returns a kernel as a function of pointers, whose indices have 32 bits.
 
     Raises GlowError for buffers that these do not reach through.
     """
-    for argument in kernel.body.block.args:
+    function = kernel.function
+    for argument in function.body.block.args:
         type_ = memref_of(argument)
         size = type_.element_count() * element_bytes(type_.element_type)
         if size > LARGEST:
             raise GlowError(
-                f"kernel '{kernel.sym_name.data}' has a buffer of {size} bytes, and indices "
+                f"kernel '{function.sym_name.data}' has a buffer of {size} bytes, and indices "
                 f"reach through {LARGEST}"
             )
-    low = KernelLowering(RULES, replace(target, index_bits=32))
-    lower_function_body(low, kernel.body.block)
-    inputs = [POINTER] * len(kernel.body.block.args)
+    low = KernelLowering(kernel, target)
+    lower_function_body(low, function.body.block)
+    inputs = [POINTER] * len(function.body.block.args)
     return xllvm.FuncOp(
-        f"{kernel.sym_name.data}_body",
+        f"{function.sym_name.data}_body",
         LLVMFunctionType(inputs, xllvm.LLVMVoidType()),
         linkage=xllvm.LinkageAttr("internal"),
         body=Region(low.blocks),
     )
 
 
+def places_of(kernel: GpuKernel) -> dict[str, int]:
+    """Where shared buffers are in what a launch gives; none that the kernel declares."""
+    if not kernel.dynamic_bytes:
+        return {}
+    starts = accumulate((shared_size(op.type) for op in kernel.shared), initial=0)
+    return {
+        buffer.sym_name.data: start
+        for buffer, start in zip(kernel.shared, starts, strict=False)
+    }
+
+
 def shared_text(kernel: GpuKernel) -> str:
-    """The shared memory of a kernel."""
+    """The shared memory that a kernel declares."""
+    if kernel.dynamic_bytes:
+        return ""
     return "".join(
-        f"@{op.sym_name.data} = internal addrspace(3) global "
-        f"[{op.type.element_count() * element_bytes(op.type.element_type)} x i8] "
-        "poison, align 128\n"
-        for op in kernel.module.body.block.ops
-        if isinstance(op, memref.GlobalOp)
+        f"@{op.sym_name.data} = internal addrspace(3) global [{shared_size(op.type)} x i8] "
+        f"poison, align {SHARED_ALIGNMENT}\n"
+        for op in kernel.shared
     )
 
 
 def entry_text(kernel: GpuKernel) -> str:
-    """The entry of a kernel: a buffer is an address and an offset."""
+    """The entry of a kernel: a buffer is an address and an offset.
+
+    One block may have all registers of a multiprocessor: `ptxas` spills some to fit more blocks.
+    """
     name = kernel.function.sym_name.data
     count = len(kernel.function.body.block.args)
     parameters = ", ".join(
@@ -304,14 +358,16 @@ def entry_text(kernel: GpuKernel) -> str:
     threads = ",".join(str(extent) for extent in size.iter_values())
     return (
         f"define ptx_kernel void @{name}({parameters}) "
-        f'"nvvm.maxntid"="{threads}" {{\n{places}'
+        f'"nvvm.maxntid"="{threads}" "nvvm.minctasm"="1" {{\n{places}'
         f"  call void @{name}_body({arguments})\n  ret void\n}}\n"
     )
 
 
 def kernels_llvm(kernels: Sequence[GpuKernel], target: Target) -> str:
     """The LLVM IR of kernels with their shared memory and entries."""
-    functions = [lower_kernel(kernel.function, target) for kernel in kernels]
+    functions = [lower_kernel(kernel, target) for kernel in kernels]
     text = emit_functions(functions, target)
     head = "".join(map(shared_text, kernels))
+    if any(kernel.dynamic_bytes for kernel in kernels):
+        head += f"@{DYNAMIC} = external addrspace(3) global [0 x i8], align {SHARED_ALIGNMENT}\n"
     return "\n".join([head, text, *map(entry_text, kernels)])

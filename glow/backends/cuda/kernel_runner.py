@@ -43,7 +43,9 @@ def run_on_device(
             addresses.append(device.allocate(max(buffer.nbytes, 1)))
             device.upload(addresses[-1], buffer)
         numbers = [number for address in addresses for number in (address, 0)]
-        device.launch(device.function(module, name), grid, block, numbers)
+        shared = kernel.dynamic_bytes
+        entry = device.function(module, name, shared)
+        device.launch(entry, grid, block, numbers, shared)
         device.download(addresses[0], buffers[0])
     except GlowError as error:
         raise GlowError(f"kernel '{name}': {error.message}") from error

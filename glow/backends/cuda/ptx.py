@@ -171,6 +171,8 @@ class KernelAssembly:
     block: Sizes
     work_items: int = 0
     """The last argument of a kernel of loops; others have none."""
+    dynamic_bytes: int = 0
+    """The shared memory that a launch gives."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -193,9 +195,8 @@ def kernel_text(request: KernelRequest, target: Target) -> KernelText:
         check_threads(target)
         blocks = request.build_threads(request.name, target)
         text = kernels_llvm([blocks], target)
-        return KernelText(
-            text, KernelAssembly("", request.name, blocks.grid, blocks.block)
-        )
+        made = KernelAssembly("", request.name, blocks.grid, blocks.block)
+        return KernelText(text, replace(made, dynamic_bytes=blocks.dynamic_bytes))
     kernel = request.build(request.name, target)
     grid, entry = (-(-kernel.work_items // BLOCK), 1, 1), request.name + ENTRY
     made = KernelAssembly("", entry, grid, (BLOCK, 1, 1), kernel.work_items)
@@ -204,7 +205,7 @@ def kernel_text(request: KernelRequest, target: Target) -> KernelText:
 
 def stored_blobs(kernel: KernelAssembly) -> list[bytes]:
     """An assembly as the cache on disk keeps it."""
-    numbers = (kernel.grid, kernel.block, (kernel.work_items,))
+    numbers = (kernel.grid, kernel.block, (kernel.work_items, kernel.dynamic_bytes))
     words = [" ".join(map(str, each)) for each in numbers]
     return [text.encode() for text in (kernel.text, kernel.entry, *words)]
 

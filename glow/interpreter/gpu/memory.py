@@ -34,7 +34,7 @@ class Report:
 
 
 class Memory:
-    """A buffer; of shared memory, which warp touched each element since the last barrier."""
+    """A buffer; of shared memory, which thread touched each element since the last barrier."""
 
     def __init__(
         self, type_: MemRefType[Attribute], data: Array, is_shared: bool
@@ -76,10 +76,10 @@ class Access(NamedTuple):
     """Elements in a row that are touched at once."""
 
     @property
-    def warps(self) -> Array:
-        """The warp of each thread, to compare with its places."""
+    def owners(self) -> Array:
+        """The thread of each of its places, to compare with them."""
         ones = (1,) * (self.places.ndim - 1)
-        return (self.threads // WARP).reshape(-1, *ones)
+        return self.threads.reshape(-1, *ones)
 
     @property
     def starts(self) -> Array:
@@ -100,28 +100,28 @@ def misalignment(access: Access) -> str | None:
 
 def read_problem(access: Access) -> str | None:
     """What is wrong with reading shared memory; notes who did."""
-    memory, places, warps = access.memory, access.places, access.warps
+    memory, places, owners = access.memory, access.places, access.owners
     if memory.pending[places].any():
         return "reads what is copied, and nobody waited for the copy"
     writer, reader = memory.writer[places], memory.reader[places]
-    if ((writer != NOBODY) & (writer != warps)).any():
-        return "race: reads what another warp wrote, without a barrier"
-    memory.reader[places] = np.broadcast_to(warps, places.shape)
-    alone = (reader == NOBODY) | (reader == warps)
-    several = ~alone | (memory.reader[places] != warps)
+    if ((writer != NOBODY) & (writer != owners)).any():
+        return "race: reads what another thread wrote, without a barrier"
+    memory.reader[places] = np.broadcast_to(owners, places.shape)
+    alone = (reader == NOBODY) | (reader == owners)
+    several = ~alone | (memory.reader[places] != owners)
     memory.reader[places[several]] = SEVERAL
     return None
 
 
 def write_problem(access: Access) -> str | None:
-    """What is wrong with writing shared memory that another warp may touch; notes who did."""
-    memory, places, warps = access.memory, access.places, access.warps
+    """What is wrong with writing shared memory that others may touch; notes who did."""
+    memory, places, owners = access.memory, access.places, access.owners
     for touched, verb in ((memory.reader, "reads"), (memory.writer, "wrote")):
-        if ((touched[places] != NOBODY) & (touched[places] != warps)).any():
-            return f"race: writes what another warp {verb}, without a barrier"
-    memory.writer[places] = np.broadcast_to(warps, places.shape)
-    if (memory.writer[places] != warps).any():
-        return "race: two warps write one element"
+        if ((touched[places] != NOBODY) & (touched[places] != owners)).any():
+            return f"race: writes what another thread {verb}, without a barrier"
+    memory.writer[places] = np.broadcast_to(owners, places.shape)
+    if (memory.writer[places] != owners).any():
+        return "race: two threads write one element"
     return None
 
 

@@ -47,8 +47,8 @@ def wait(run: ThreadBlock, op: nvgpu.WaitOp) -> None:
         for access, data in run.groups.pop(0):
             access.memory.data[access.places] = data
             access.memory.pending[access.places] = False
-            warps = np.broadcast_to(access.warps, access.places.shape)
-            access.memory.writer[access.places] = warps
+            owners = np.broadcast_to(access.owners, access.places.shape)
+            access.memory.writer[access.places] = owners
 
 
 def load_matrix(run: ThreadBlock, op: nvgpu.LdMatrixOp) -> Array:

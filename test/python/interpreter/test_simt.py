@@ -72,16 +72,16 @@ def at(line: str, new: str) -> list[str]:
 
 
 WRONG = {
-    "race: reads what another warp wrote": at(BARRIER, ""),
-    "race: writes what another warp reads": [
+    "race: reads what another thread wrote": at(BARRIER, ""),
+    "race: writes what another thread reads": [
         *REVERSE,
         "vector.store %2, %tile[%t, %c0] : memref<64x8xf32, 3>, vector<4xf32>",
     ],
-    "race: two warps write one element": [
+    "race: two threads write one element": [
         VALUE,
         "memref.store %v, %tile[%c0, %c0] : memref<64x8xf32, 3>",
     ],
-    "race: writes what another warp wrote": [
+    "race: writes what another thread wrote": [
         VALUE,
         "memref.store %v, %tile[%t, %c0] : memref<64x8xf32, 3>",
         "memref.store %v, %tile[%j, %c0] : memref<64x8xf32, 3>",

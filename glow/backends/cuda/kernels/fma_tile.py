@@ -45,16 +45,19 @@ class FmaTile:
 
     def step(self, stage: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
         """The sums after the tiles of a stage."""
-        b, totals = self.b, list(sums)
-        for k in range(0, self.spec.tile.depth, LANES):
+        b = self.b
+
+        def four(k: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            totals = list(before)
             left, right = self.rows.read(stage, k), self.columns.read(stage, k)
             for column, row in zip(left, right, strict=True):
                 for i, total in enumerate(totals):
                     factor = b.extract(column, *divmod(i, LANES))
-                    totals[i] = b.fma(
-                        b.broadcast(factor, self.columns.shape), row, total
-                    )
-        return totals
+                    factors = b.broadcast(factor, self.columns.shape)
+                    totals[i] = b.fma(factors, row, total)
+            return totals
+
+        return list(b.steps(range(0, self.spec.tile.depth, LANES), sums, four))
 
     def pieces(self, m: Index, n: Index, sums: Sequence[SSAValue]) -> Iterator[Piece]:
         """The results of a thread, for a tile at (m, n)."""
@@ -90,16 +93,16 @@ class ThreadPositions:
         group, lane = divmod(number, LANES)
         return b.add(b.mul(self.own, LANES), group * LANES * self.threads + lane)
 
-    def read(self, stage: Index, k: int) -> list[SSAValue]:
+    def read(self, stage: Index, k: Index) -> list[SSAValue]:
         """The factor at four steps from k on: vector<count / 4 x 4> each."""
         b, shape, memory = self.b, self.tile.shape, self.tile.memory
-        stages, depth = self.tile.stages, shape.depth
+        stages, depth, stage = self.tile.stages, shape.depth, self.tile.stage(stage)
         if not self.is_strided:
             sizes = (stages, depth, self.shape[0], LANES * self.threads)
             view, first = b.shared_view(memory, sizes), b.mul(self.own, LANES)
             return [
-                b.transfer_read(view, [stage, k + step, 0, first], self.shape, (2, 3))
-                for step in range(LANES)
+                b.transfer_read(view, [stage, at, 0, first], self.shape, (2, 3))
+                for at in (b.add(k, step) for step in range(LANES))
             ]
         view = b.shared_view(memory, (stages, self.count, self.threads, depth))
         chunk = b.xor(k, shape.swizzle(b, self.own))

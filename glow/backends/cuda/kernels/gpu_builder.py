@@ -31,7 +31,7 @@ from glow.dialects import arith
 from glow.dialects.gpu import gpu, nvgpu
 from glow.dialects.vector import FromElementsOp, ToElementsOp
 from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder.builder import LoopBuilder
+from glow.lowering.loop_builder.builder import CarryBody, LoopBuilder
 from glow.lowering.loop_builder.index_builder import Index
 
 WARP = nvgpu.WARP
@@ -40,6 +40,14 @@ TILE_BYTES = 16
 
 ThreadBody = Callable[[Sequence[SSAValue]], None]
 """A kernel's body: takes the buffers."""
+
+UNROLLED = 4
+"""The steps of the depth of a product that are written out."""
+
+SHARED_ALIGNMENT = 128
+STATIC_SHARED = 48 * 1024
+"""The bytes of shared memory that a kernel may declare; more is given to it at its launch (CUDA C++
+Programming Guide, "Compute Capabilities")."""
 
 AXES = {axis: DimensionAttr(axis) for axis in DimensionEnum}
 
@@ -58,7 +66,7 @@ class GpuKernel:
         operations = list(module.body.block.ops)
         shared = [op for op in operations if isinstance(op, memref.GlobalOp)]
         (function,) = (op for op in operations if isinstance(op, gpu.FuncOp))
-        return GpuKernel(module, function, sum(_size_of(op.type) for op in shared))
+        return GpuKernel(module, function, sum(shared_size(op.type) for op in shared))
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -69,6 +77,16 @@ class GpuKernel:
     def block(self) -> tuple[int, int, int]:
         """The threads of a block along each axis."""
         return _sizes(self.function.known_block_size)
+
+    @property
+    def shared(self) -> list[memref.GlobalOp]:
+        """The buffers that the threads of a block share."""
+        return [op for op in self.module.body.ops if isinstance(op, memref.GlobalOp)]
+
+    @property
+    def dynamic_bytes(self) -> int:
+        """The shared memory that a launch has to give, all of it or none."""
+        return self.shared_bytes if self.shared_bytes > STATIC_SHARED else 0
 
 
 class GpuBuilder(LoopBuilder):
@@ -136,6 +154,26 @@ class GpuBuilder(LoopBuilder):
     def vector_of(self, a: Sequence[SSAValue], shape: tuple[int, ...]) -> SSAValue:
         """The vector of such elements, row by row."""
         return self.value(FromElementsOp, a, types.vector_type(shape, a[0].type))
+
+    def steps(
+        self, positions: range, carried: Sequence[SSAValue], body: CarryBody
+    ) -> Sequence[SSAValue]:
+        """The carried values after a body at each position from 0 on, some of them a trip.
+
+        What is written out at once is loaded at once, into registers.
+        """
+        trip = UNROLLED * positions.step
+        whole = positions.stop // trip * trip
+
+        def some(first: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            for step in range(0, trip, positions.step):
+                values = body(self.add(first, step), values)
+            return values
+
+        carried = self.carry(0, whole, trip, carried, some)
+        for position in range(whole, positions.stop, positions.step):
+            carried = body(position, carried)
+        return carried
 
     # ---- shared memory
 
@@ -225,8 +263,11 @@ def shared_type(shape: tuple[int, ...], element: Attribute) -> MemRefType[Attrib
     return MemRefType(element, shape, memory_space=nvgpu.SHARED)
 
 
-def _size_of(type_: MemRefType[Attribute]) -> int:
-    return type_.element_count() * types.byte_width(type_.element_type)
+def shared_size(type_: Attribute) -> int:
+    """The bytes of a shared buffer, to where the next one may begin."""
+    assert types.is_memref(type_)
+    size = type_.element_count() * types.byte_width(type_.element_type)
+    return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
 
 
 def _sizes(attribute: DenseArrayBase[IntegerType] | None) -> tuple[int, int, int]:

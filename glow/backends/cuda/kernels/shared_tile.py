@@ -27,10 +27,13 @@ from glow.lowering.loop_builder.index_builder import Condition, Index
 BANK_CHUNKS = 8
 """The chunks of 16 bytes that all banks hold."""
 
-Reader = Literal["matrices", "words", "threads"]
+Reader = Literal["matrices", "words", "pairs", "threads", "rows"]
 """What reads a tile: `ldmatrix`, which takes 16 bytes of each of eight rows; lanes of tensor
-cores, which take words of four rows of the depth; or threads, which take one position of the depth
-at a time."""
+cores, which take words of four rows of the depth, or of each second one of eight; threads, which
+take one position of the depth at a time; or threads that wrote eight columns of four rows."""
+
+SPREADS = {"words": 1, "pairs": 2, "rows": 1}
+"""The rows after which those move on that four rows are read, or written, of at once."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,14 @@ class TileShape:
 
     def swizzle(self, b: GpuBuilder, row: Index) -> Index:
         """What the columns of a row are xored with."""
-        if not self.factor.is_depth_contiguous and self.reader != "matrices":
-            spread = 0 if self.reader == "threads" else 2 * self.chunk
-            turns = min(4, self.columns // (2 * self.chunk))
-            return b.mul(b.remainder(row, turns), spread)
+        if self.reader == "threads" and not self.factor.is_depth_contiguous:
+            return 0
+        if self.reader in SPREADS:
+            row = b.floordiv(row, SPREADS[self.reader])
+            return b.mul(
+                b.remainder(row, min(4, self.columns // (2 * self.chunk))),
+                2 * self.chunk,
+            )
         chunks = self.columns // self.chunk
         row = b.floordiv(row, max(1, BANK_CHUNKS // chunks))
         return b.mul(b.remainder(row, min(chunks, BANK_CHUNKS)), self.chunk)
@@ -72,16 +79,27 @@ class SharedTile:
     """The tiles of a factor in all stages: memref<stages x rows x columns>."""
 
     def __init__(
-        self, b: GpuBuilder, spec: ContractionSpec, shape: TileShape, name: str
+        self,
+        b: GpuBuilder,
+        spec: ContractionSpec,
+        shape: TileShape,
+        name: str,
+        stages: int | None = None,
     ):
-        self.b, self.spec, self.shape, self.stages = b, spec, shape, spec.tile.stages
+        self.b, self.spec, self.shape = b, spec, shape
+        self.stages = stages or spec.tile.stages
         element = shape.factor.type.element_type
         sizes = (self.stages, shape.rows, shape.columns)
         self.memory = b.shared(name, sizes, element)
 
+    def stage(self, number: Index) -> Index:
+        """Which tile has a stage: the only one, if all stages have the same."""
+        return number if self.stages > 1 else 0
+
     def place(self, stage: Index, row: Index, column: Index) -> list[Index]:
         """The indices of an element, or of the first of a chunk."""
-        return [stage, row, self.b.xor(column, self.shape.swizzle(self.b, row))]
+        column = self.b.xor(column, self.shape.swizzle(self.b, row))
+        return [self.stage(stage), row, column]
 
     def fill(self, source: SSAValue, origins: Sequence[Index], stage: Index) -> None:
         """Copies the tile at (batch, m or n, k) into a stage, zeros beyond the extents."""

@@ -30,10 +30,17 @@ Fragment = Sequence[SSAValue]
 
 
 class TensorCoreTile:
-    """The sums of a warp: vector<2x2> of each fragment, row by row."""
+    """The sums of a warp: vector<2x2> of each fragment, row by row.
+
+    Of a first factor that is in registers there is no tile.
+    """
 
     def __init__(
-        self, b: GpuBuilder, spec: ContractionSpec, a: SharedTile, other: SharedTile
+        self,
+        b: GpuBuilder,
+        spec: ContractionSpec,
+        a: SharedTile | None,
+        other: SharedTile,
     ) -> None:
         self.b, self.spec, self.a, self.other = b, spec, a, other
         tile = spec.tile
@@ -51,20 +58,32 @@ class TensorCoreTile:
         zero = self.b.constant(0, types.vector_type((2, 2), self.spec.sum_element))
         return [zero] * (self.rows * self.columns)
 
+    @property
+    def steps(self) -> range:
+        """The positions of the depth where fragments begin."""
+        return range(0, self.spec.tile.depth, 2 * self.other.shape.chunk)
+
     def step(self, stage: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
         """The sums after the tiles of a stage."""
+
+        def one(k: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self.multiply(self.row_fragments(stage, k), stage, k, before)
+
+        return list(self.b.steps(self.steps, sums, one))
+
+    def multiply(
+        self, left: Sequence[Fragment], stage: Index, k: Index, sums: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """The sums after the positions from k on, with fragments of the first factor."""
         totals = list(sums)
-        steps = 2 * self.a.shape.chunk
-        for k in range(0, self.spec.tile.depth, steps):
-            left = [self.row_fragment(stage, i, k) for i in range(self.rows)]
-            right = [
-                fragment
-                for j in range(0, self.columns, 2)
-                for fragment in self.column_fragments(stage, j, k)
-            ]
-            for number in range(len(totals)):
-                i, j = divmod(number, self.columns)
-                totals[number] = self.product(left[i], right[j], totals[number])
+        right = [
+            fragment
+            for j in range(0, self.columns, 2)
+            for fragment in self.column_fragments(stage, j, k)
+        ]
+        for number in range(len(totals)):
+            i, j = divmod(number, self.columns)
+            totals[number] = self.product(left[i], right[j], totals[number])
         return totals
 
     def product(self, a: Fragment, b: Fragment, total: SSAValue) -> SSAValue:
@@ -96,9 +115,16 @@ class TensorCoreTile:
         words = b.binary_integer(arith.XOrIOp, words, b.like(SIGNS, words))
         return b.bitcast(words, element)
 
-    def row_fragment(self, stage: Index, i: int, k: int) -> Fragment:
+    def row_fragments(self, stage: Index, k: Index) -> list[Fragment]:
+        """All rows of the first factor, from its tile."""
+        assert self.a is not None
+        return [self.row_fragment(self.a, stage, i, k) for i in range(self.rows)]
+
+    def row_fragment(
+        self, tile: SharedTile, stage: Index, i: int, k: Index
+    ) -> Fragment:
         """The i-th 16 rows of the first factor."""
-        b, tile = self.b, self.a
+        b = self.b
         first = b.add(self.first_row, i * ROWS)
         if tile.shape.reader == "words":
             return self.split(self.words(tile, stage, first, k, 2))
@@ -114,11 +140,11 @@ class TensorCoreTile:
         matrices = b.load_matrices(tile.memory, place, 4, transpose)
         return self.split(self.lowered(matrices))
 
-    def column_fragments(self, stage: Index, j: int, k: int) -> list[Fragment]:
+    def column_fragments(self, stage: Index, j: int, k: Index) -> list[Fragment]:
         """The j-th and the next 8 columns of the second factor."""
         b, tile = self.b, self.other
         first = b.add(self.first_column, j * COLUMNS)
-        if tile.shape.reader == "words":
+        if tile.shape.reader in ("words", "pairs"):
             starts = (first, b.add(first, COLUMNS))
             return [self.split(self.words(tile, stage, at, k, 1)) for at in starts]
         upper, side = b.unflatten(self.eighth, (2, 2))
@@ -135,14 +161,19 @@ class TensorCoreTile:
         return [self.split(half) for half in halves]
 
     def words(
-        self, tile: SharedTile, stage: Index, first: Index, k: int, sides: int
+        self, tile: SharedTile, stage: Index, first: Index, k: Index, sides: int
     ) -> SSAValue:
-        """A fragment of f32 whose depth is not contiguous, word by word."""
+        """A fragment of f32 whose depth is not contiguous, word by word.
+
+        Of "pairs" positions 2 i and 2 i + 1 are where i and i + 4 are else, so that sums of
+        fragments are fragments of a factor.
+        """
         b = self.b
+        first_step, step = (2, 1) if tile.shape.reader == "pairs" else (1, 4)
         value = b.constant(0, types.vector_type((2 * sides, 1)))
         for number in range(2 * sides):
             upper, side = divmod(number, sides)
-            row = b.add(self.member, k + 4 * upper)
+            row = b.add(b.add(b.mul(self.member, first_step), step * upper), k)
             column = b.add(first, b.add(self.group, 8 * side))
             element = b.load(tile.memory, *tile.place(stage, row, column))
             value = b.insert(element, value, number, 0)

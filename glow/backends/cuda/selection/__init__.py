@@ -31,6 +31,7 @@ from glow.lowering.target.target import Target
 from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES
 
 THEMES: Mapping[str, Sequence[type[Operation]]] = {
+    "attention": (cpu.AttentionOp,),
     "contraction": (
         cpu.MatmulOp,
         cpu.Conv2dOp,

@@ -5,18 +5,16 @@ Mutants: a kernel without one of its barriers, waits or swizzles is found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from support.gpu.contraction_cases import (
     TARGET,
-    Case,
     conv_case,
     error_of,
     fixed_matmul,
     random_case,
 )
+from support.gpu.mutants import removed, without
 from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt_each
 from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.ir import Operation
@@ -67,23 +65,11 @@ MUTATED = {
 """A kernel of each way to read tiles, some tiles deep."""
 
 
-def removed(kind: type[Operation], case: Case) -> Iterator[gpu.FuncOp]:
-    """The kernel of a case without one operation of a kind, for each of them."""
-    count = sum(isinstance(op, kind) for op in case.kernel.function.walk())
-    for number in range(count):
-        kernel = case.kernel.module.clone()
-        (function,) = (op for op in kernel.walk() if isinstance(op, gpu.FuncOp))
-        found = [op for op in function.walk() if isinstance(op, kind)][number]
-        found.detach()
-        found.erase()
-        yield function
-
-
 @pytest.mark.parametrize("kind", [gpu.BarrierOp, nvgpu.WaitOp])
 @pytest.mark.parametrize("name", MUTATED)
 def test_a_missing_barrier_or_wait_is_found(name: str, kind: type[Operation]) -> None:
     case = MUTATED[name]()
-    mutants = list(removed(kind, case))
+    mutants = list(removed(kind, case.kernel))
     assert mutants
     for function in mutants:
         with pytest.raises(GlowError, match=r"race: |nobody waited"):
@@ -94,18 +80,10 @@ def test_a_missing_barrier_or_wait_is_found(name: str, kind: type[Operation]) ->
 def test_a_missing_swizzle_is_found(name: str) -> None:
     case = MUTATED[name]()
     whole, report = case.simulate()
-    kernel = case.kernel.module.clone()
-    (function,) = (op for op in kernel.walk() if isinstance(op, gpu.FuncOp))
-    swizzles = [op for op in function.walk() if isinstance(op, XOrIOp)]
-    for op in swizzles:
-        op.result.replace_all_uses_with(op.lhs)
-        op.detach()
-        op.erase()
     buffers = case.buffers()
-    without = run_kernel(function, buffers)
+    plain = run_kernel(without(case.kernel, XOrIOp), buffers)
     assert np.array_equal(buffers[0], whole)
-    assert swizzles
-    assert without.bank_conflicts > report.bank_conflicts == 0
+    assert plain.bank_conflicts > report.bank_conflicts == 0
 
 
 @pytest.mark.skipif(find_mlir_opt() is None, reason=ABSENT)

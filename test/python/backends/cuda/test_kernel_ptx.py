@@ -72,6 +72,8 @@ def test_tensor_cores_multiply_fragments(name: str, tmp_path: Path) -> None:
     assert (groups, waits, barriers) == (3, 1, 1)
     assert copies % 3 == 0
     assert matrices > 0
+    (columns,) = counts(text, r"ldmatrix\S*\.trans")
+    assert columns == 8 * kind.startswith("bf16")
     (assembled,) = assemble(text, gpu, tmp_path)
     assert assembled.spills == 0
     assert assembled.registers <= 255

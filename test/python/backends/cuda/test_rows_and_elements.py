@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.gpu.assembler import assemble
+from support.gpu.mutants import removed, without
 from xdsl.dialects import math
 from xdsl.dialects.builtin import f32
-from xdsl.ir import Operation
 
 from glow import GlowError
 from glow.backends.cuda.kernels.elementwise import (
@@ -179,18 +179,6 @@ def test_random_matrices_are_transposed(number: int) -> None:
     assert number or report.uncoalesced_sectors == 0
 
 
-def without(kernel: GpuKernel, kind: type[Operation]) -> gpu.FuncOp:
-    """A kernel without operations of a kind, whose uses take the first operand."""
-    module = kernel.module.clone()
-    (function,) = (op for op in module.walk() if isinstance(op, gpu.FuncOp))
-    for op in [op for op in function.walk() if isinstance(op, kind)]:
-        for result in op.results:
-            result.replace_all_uses_with(op.operands[0])
-        op.detach()
-        op.erase()
-    return function
-
-
 def test_missing_barriers_and_swizzles_are_found() -> None:
     x = np.ones((1, 40, 40), np.float32)
     transpose = build_transpose(TransposeSpec(1, 40, 40), TARGET, "transpose")
@@ -200,17 +188,12 @@ def test_missing_barriers_and_swizzles_are_found() -> None:
     assert report.bank_conflicts > 0
     rows = build_rows(softmax(1, 1028), TARGET, "rows")
     x = np.ones((1, 1028), np.float32)
-    module = rows.module.clone()
-    (function,) = (op for op in module.walk() if isinstance(op, gpu.FuncOp))
-    first, second = (op for op in function.walk() if isinstance(op, gpu.BarrierOp))
-    for barrier in (first, second):
-        after = barrier.next_op
-        block = barrier.parent
-        barrier.detach()
+    mutants = list(removed(gpu.BarrierOp, rows))
+    assert len(mutants) == 2
+    for function in mutants:
         with pytest.raises(GlowError, match="race: "):
             run_kernel(function, [x.copy(), x])
-        block.insert_op_before(barrier, after)
-    run_kernel(function, [x.copy(), x])
+    run_kernel(rows.function, [x.copy(), x])
 
 
 def test_vectors_of_16_bytes_are_loaded(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.backends.cuda.kernels.gpu_builder import STATIC_SHARED, GpuKernel
 from glow.dialects.weight_table import dtype_of
 from glow.interpreter.simt import run_kernel
 
@@ -65,6 +65,7 @@ class FakeCuda:
     log: bytes = b"ptxas fatal: Unresolved extern function\nmore"
     calls: list[str] = field(default_factory=list)
     memory: dict[int, np.ndarray] = field(default_factory=dict)
+    dynamic_bytes: dict[int, int] = field(default_factory=dict)
     handles: list[str] = field(default_factory=list)
     memory_bytes: int = 1 << 30
     captured: list[Callable[[], None]] = field(default_factory=list)
@@ -150,8 +151,13 @@ class FakeCuda:
         self.handles.append(name.decode())
         function._obj.value = len(self.handles)
 
+    def cuFuncSetAttribute(self, function, attribute, value):
+        assert attribute == 8
+        self.dynamic_bytes[function.value] = value.value
+
     def cuLaunchKernel(self, function, *rest):
-        *sizes, _shared, _stream, pointers, _extra = rest
+        *sizes, shared, _stream, pointers, _extra = rest
+        assert shared.value <= self.dynamic_bytes.get(function.value, STATIC_SHARED)
         extents = [size.value for size in sizes]
         numbers = [ctypes.c_ulonglong.from_address(place).value for place in pointers]
         kernel = self.kernels[self.handles[function.value - 1]]

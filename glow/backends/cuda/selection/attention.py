@@ -1,0 +1,69 @@
+"""Attention of f32, with factors wherever transpositions left them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.kernels.attention.spec import AttentionSpec as Shapes
+from glow.backends.cpu.program.program import Invocation
+from glow.backends.cpu.selection.matmul import attention_spec
+from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cuda.kernels.attention import build_attention
+from glow.backends.cuda.kernels.attention_spec import (
+    LARGEST_HEAD,
+    AttentionSpec,
+    choose_tile,
+)
+from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
+from glow.backends.cuda.selection.choice import Choice, Row
+from glow.backends.cuda.selection.common import launch
+from glow.dialects import instr
+from glow.dialects.node import element_of
+
+
+def exchanged(strides: Strides) -> Strides:
+    """The strides of transposed matrices."""
+    return Strides(strides.batch, strides.column, strides.row)
+
+
+def refusal(op: instr.InstructionOp, shapes: Shapes) -> str | None:
+    """Why there is no kernel, if so."""
+    if any(element_of(value) != f32 for value in (*op.outs, *op.ins)):
+        return "it computes in other elements than f32"
+    head = max(shapes.depth, shapes.columns)
+    if head > LARGEST_HEAD:
+        return f"a head has {head} numbers, and kernels have at most {LARGEST_HEAD}"
+    if shapes.value_strides.column != 1:
+        return "the columns of its values are apart"
+    for strides in (shapes.query_strides, shapes.key_strides):
+        if 1 not in (strides.row, strides.column):
+            return "its queries or keys are apart along both axes"
+    return None
+
+
+def _attention(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    shapes = attention_spec(op.attributes_view(), op.outs[0], op.ins)
+    reason = refusal(op, shapes)
+    if reason is not None:
+        return reason
+    batch, rows, keys = shapes.batch, shapes.rows, shapes.keys
+    depth, columns, masks = shapes.depth, shapes.columns, shapes.mask_strides
+    spec = AttentionSpec(
+        StridedFactor(batch, rows, depth, shapes.query_strides),
+        StridedFactor(batch, keys, depth, exchanged(shapes.key_strides)),
+        StridedFactor(batch, columns, keys, exchanged(shapes.value_strides)),
+        StridedResult(batch, rows, columns, shapes.result_strides),
+        choose_tile(f32, choice.precision, depth, columns, choice.machine),
+        scale=shapes.scale,
+        mask=None if masks is None else StridedFactor(batch, rows, keys, masks),
+        zero_nans=shapes.zero_nans,
+        precision=choice.precision,
+    )
+    return launch("attention", spec, build_attention, [op.outs[0], *op.ins])
+
+
+ROWS: Mapping[type[Operation], Row] = {cpu.AttentionOp: _attention}

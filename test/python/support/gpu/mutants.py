@@ -1,0 +1,38 @@
+"""Kernels that miss something, which the simulator has to find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation
+
+from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.dialects.gpu import gpu
+
+
+def copy_of(kernel: GpuKernel) -> gpu.FuncOp:
+    """A copy of a kernel's function, in a module of its own."""
+    module = kernel.module.clone()
+    (function,) = (op for op in module.walk() if isinstance(op, gpu.FuncOp))
+    return function
+
+
+def removed(kind: type[Operation], kernel: GpuKernel) -> Iterator[gpu.FuncOp]:
+    """The kernel without one operation of a kind, for each of them."""
+    for number in range(sum(isinstance(op, kind) for op in kernel.function.walk())):
+        function = copy_of(kernel)
+        found = [op for op in function.walk() if isinstance(op, kind)][number]
+        found.detach()
+        found.erase()
+        yield function
+
+
+def without(kernel: GpuKernel, kind: type[Operation]) -> gpu.FuncOp:
+    """The kernel without operations of a kind, whose uses take the first operand."""
+    function = copy_of(kernel)
+    for op in [op for op in function.walk() if isinstance(op, kind)]:
+        for result in op.results:
+            result.replace_all_uses_with(op.operands[0])
+        op.detach()
+        op.erase()
+    return function
