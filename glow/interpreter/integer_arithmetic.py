@@ -59,12 +59,17 @@ def saturate(values: Array, zero_points: Array | int, data: Quantization) -> Arr
 
 def quantize(x: Array, data: Quantization) -> Array:
     """`saturate(round_half_even(x / scale) + zero_point)` (ONNX QuantizeLinear)."""
+    return quantize_by(scales_of(data, x.ndim), zero_points_of(data, x.ndim), x, data)
+
+
+def quantize_by(
+    scales: Array, zero_points: Array, x: Array, data: Quantization
+) -> Array:
+    """The same of a part, by the scales and zero points that it has."""
     wide = data.bits > np.finfo(np.float32).nmant
     dtype = np.float64 if wide else np.float32
-    scales = scales_of(data, x.ndim).astype(dtype)
-    return saturate(
-        np.rint(x.astype(dtype) / scales), zero_points_of(data, x.ndim), data
-    )
+    scales = scales.astype(dtype)
+    return saturate(np.rint(x.astype(dtype) / scales), zero_points, data)
 
 
 def centred(stored: Array, data: Quantization) -> Integers:

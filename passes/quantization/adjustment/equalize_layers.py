@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value
+from glow.passes.quantization.adjustment.parts import output_parts
 from glow.passes.quantization.profiling.instrument_profile import (
     functions_of,
     value_names,
@@ -32,6 +34,7 @@ from glow.passes.quantization.profiling.value_profile import ValueProfile
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 DISPARITY = 4.0
@@ -81,17 +84,23 @@ def pair_of(op: Operation) -> Pair | None:
     return Pair(first, op, factors)
 
 
-def array_of(value: SSAValue) -> Floats:
-    """A constant as float64."""
+def array_of(value: SSAValue) -> Array:
+    """The numbers of a constant."""
     array = constant_value(value)
     assert array is not None
-    return array.astype(np.float64)
+    return array
 
 
-def peaks_of(weights: Floats) -> Floats:
-    """The largest weight of each kernel, [outputs, inputs]: what ranges are made of."""
-    kernels = np.abs(weights).reshape(*weights.shape[:2], -1)
-    return kernels[..., 0] if kernels.shape[2] == 1 else kernels.max(axis=-1)
+def peaks_of(weights: Array) -> Floats:
+    """The largest weight of each kernel, [outputs, inputs]: what ranges are made of.
+
+    Tap by tap, which takes a tenth of the time of a reduction over few numbers.
+    """
+    kernels = weights.reshape(*weights.shape[:2], -1)
+    peaks = np.zeros(kernels.shape[:2], weights.dtype)
+    for tap in range(kernels.shape[2]):
+        np.maximum(peaks, np.abs(kernels[..., tap]), out=peaks)
+    return peaks.astype(np.float64)
 
 
 def read_ranges(peaks: Floats, group: int) -> Floats:
@@ -136,20 +145,41 @@ def chains_of(pairs: Collection[Pair]) -> list[list[Pair]]:
     return list(chains.values())
 
 
-def rewrite(pairs: list[Pair], weights: Mapping[Operation, Floats]) -> None:
+def rewrite(pairs: list[Pair]) -> None:
     """Give the convolutions of a chain their new weights and biases."""
+    made = {pair.first: pair for pair in pairs}
+    read = {pair.second: pair for pair in pairs}
+    for op in dict.fromkeys([*made, *read]):
+        _replace(op, 1, rescaled_weights(op, read.get(op), made.get(op)))
     for pair in pairs:
-        _replace(pair.first, 1, weights[pair.first])
         if pair.first.bias is not None:
             _replace(pair.first, 2, array_of(pair.first.bias) / pair.factors)
-    _replace(pairs[-1].second, 1, weights[pairs[-1].second])
 
 
-def _replace(op: glow.Conv2dOp, index: int, array: Floats) -> None:
-    old = constant_value(op.operands[index])
-    assert old is not None
+def rescaled_weights(op: glow.Conv2dOp, read: Pair | None, made: Pair | None) -> Array:
+    """The weights for channels that pairs before and behind a convolution have rescaled.
+
+    They are computed in float64 and rounded once.
+    """
+    weights = array_of(op.weights)
+    result = np.empty_like(weights)
+    factors = None if read is None else _reading(read, read.factors)[..., None, None]
+    for part in output_parts(weights):
+        numbers = weights[part].astype(np.float64)
+        if factors is not None:
+            numbers *= factors[part] if len(factors) > 1 else factors
+        if made is not None:
+            numbers /= made.factors[part, None, None, None]
+        result[part] = numbers
+    return result
+
+
+def _replace(op: glow.Conv2dOp, index: int, array: Array) -> None:
+    old = array_of(op.operands[index])
     name = f"{name_of(op.operands[index])}.equalized"
-    op.operands[index] = NodeBuilder(op).constant(array.astype(old.dtype), name)
+    op.operands[index] = NodeBuilder(op).constant(
+        array.astype(old.dtype, copy=False), name
+    )
 
 
 def rescaled(profile: ValueProfile, factors: Floats) -> ValueProfile:
@@ -192,15 +222,13 @@ def equalize_layers(
 def equalize_chain(chain: list[Pair]) -> None:
     """Balance the pairs of a chain in turn, since they share convolutions."""
     nodes = dict.fromkeys(op for pair in chain for op in (pair.first, pair.second))
-    weights: dict[Operation, Floats] = {op: array_of(op.weights) for op in nodes}
-    peaks = {op: peaks_of(array) for op, array in weights.items()}
+    peaks: dict[Operation, Floats] = {
+        op: peaks_of(array_of(op.weights)) for op in nodes
+    }
     for _ in range(SWEEPS):
         for pair in chain:
             balance(pair, peaks)
-    for pair in chain:
-        weights[pair.first] /= pair.factors[:, None, None, None]
-        weights[pair.second] *= _reading(pair, pair.factors)[:, :, None, None]
-    rewrite(chain, weights)
+    rewrite(chain)
 
 
 @dataclass(frozen=True)

@@ -10,26 +10,39 @@ Source: Guo et al., SQuant (2022), the kernel-wise part.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.quant import Quantization
-from glow.interpreter.integer_arithmetic import quantize
+from glow.dialects.quantized import storage_of
+from glow.dialects.weight_table import dtype_of
+from glow.interpreter.integer_arithmetic import quantize_by
+from glow.passes.quantization.adjustment.parts import output_parts
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 
 
 def round_kernels(weights: Array, data: Quantization) -> Array:
     """The stored integers of a convolution's [outputs, inputs, height, width]."""
-    stored = quantize(weights, data)
-    errors = stored - weights.astype(np.float64) / _scales(data)
-    taps = errors[0, 0].size
-    kernels = stored.reshape(-1, taps)
-    balance_errors(kernels, errors.reshape(kernels.shape), data.limits)
+    stored = np.empty(weights.shape, dtype_of(storage_of(data)))
+    scales = _scales(data)
+    for part in output_parts(weights):
+        share = scales[part] if len(scales) > 1 else scales
+        stored[part] = _round_part(weights[part], share, data)
+    return stored
+
+
+def _round_part(weights: Array, scales: Floats, data: Quantization) -> Array:
+    stored = quantize_by(scales, np.zeros(1), weights, data)
+    errors = stored - weights.astype(np.float64) / scales
+    kernels = errors.reshape(-1, math.prod(errors.shape[2:]))
+    balance_errors(stored.reshape(kernels.shape), kernels, data.limits)
     return stored
 
 
@@ -47,11 +60,13 @@ def balance_errors(stored: Array, errors: Floats, limits: tuple[int, int]) -> No
     steps = np.rint(np.abs(excess))
     rows = np.flatnonzero(steps)
     signs = np.sign(excess[rows])[:, None]
-    moved = stored[rows] - signs
-    inside = (moved >= limits[0]) & (moved <= limits[1])
-    eager = np.where(inside, errors[rows] * signs, 0.0)
+    ends = np.where(signs > 0, limits[0], limits[1]).astype(stored.dtype)
+    eager = errors[rows]
+    eager *= signs
+    eager[stored[rows] == ends] = 0.0
+    moves = signs[:, 0].astype(stored.dtype)
     for kernels, taps in _eagerest(eager, steps[rows]):
-        stored[rows[kernels], taps] = moved[kernels, taps].astype(stored.dtype)
+        stored[rows[kernels], taps] -= moves[kernels]
 
 
 def _eagerest(eager: Floats, steps: Floats) -> Iterator[tuple[Indices, Indices]]:

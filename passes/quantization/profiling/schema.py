@@ -80,10 +80,14 @@ def symmetric(
 ) -> Quantization:
     """Zero point 0; signed values leave the smallest one unused."""
     steps = (1 << (bits - 1)) - 1 if signed else (1 << bits) - 1
-    scale = as_scale(largest / steps)
-    if power_of_two:
-        scale = 2.0 ** math.ceil(math.log2(scale))
+    scale = symmetric_scale(largest, steps, power_of_two=power_of_two)
     return Quantization(bits, signed, (scale,), (0,))
+
+
+def symmetric_scale(largest: float, steps: int, *, power_of_two: bool) -> float:
+    """The scale at which a number of steps above zero reach the largest magnitude."""
+    scale = as_scale(largest / steps)
+    return 2.0 ** math.ceil(math.log2(scale)) if power_of_two else scale
 
 
 def weight_parameters(
@@ -94,18 +98,25 @@ def weight_parameters(
     bits: int = 8,
 ) -> Quantization:
     """Symmetric, by channel of `axis` or for the tensor, from the largest magnitudes."""
-    magnitudes = np.abs(weights.astype(np.float64))
-    if axis is None:
-        largest = [float(magnitudes.max(initial=0.0))]
-    else:
-        axis %= weights.ndim
-        others = tuple(index for index in range(weights.ndim) if index != axis)
-        largest = magnitudes.max(axis=others, initial=0.0).tolist()
-    scales = tuple(
-        symmetric(number, bits, power_of_two=power_of_two).scales[0]
-        for number in largest
-    )
+    axis = None if axis is None else axis % weights.ndim
     limit = (1 << (bits - 1)) - 1
+    scales = tuple(
+        symmetric_scale(number, limit, power_of_two=power_of_two)
+        for number in magnitudes(weights, axis)
+    )
     return Quantization(
         bits, True, scales, (0,) * len(scales), axis, storage_range=(-limit, limit)
     )
+
+
+def magnitudes(weights: npt.NDArray[np.generic], axis: int | None) -> list[float]:
+    """The largest magnitude of each channel of `axis`, or of all; NaN where there is one.
+
+    From both ends of the range, since absolute numbers would be a copy of the weights.
+    """
+    is_narrow = weights.dtype.name not in ("float32", "float64")
+    numbers = weights.astype(np.float64) if is_narrow else weights
+    others = tuple(other for other in range(weights.ndim) if other != axis)
+    high = numbers.max(axis=others, initial=0.0)
+    low = numbers.min(axis=others, initial=0.0)
+    return np.maximum(high, -low).astype(np.float64).reshape(-1).tolist()

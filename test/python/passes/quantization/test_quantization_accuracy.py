@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ import glow
 from benchmarks.quantization_accuracy import Row, digit_networks, digit_rows
 from glow import QuantizationOptions
 from glow.interpreter.integer_arithmetic import dequantize
+from glow.passes.quantization.adjustment.parts import (
+    ELEMENTS_AT_ONCE,
+    output_parts,
+)
 from glow.passes.quantization.adjustment.rounding import round_kernels
 from glow.passes.quantization.profiling.schema import weight_parameters
 
@@ -64,6 +69,21 @@ def test_errors_of_a_kernel_cancel(per_channel: bool) -> None:
     assert low <= stored.min() <= stored.max() <= high
     assert np.abs(errors).max() < 1
     assert np.abs(errors.sum(axis=(2, 3))).max() <= 0.5 + 1e-4
+
+
+@pytest.mark.parametrize("per_channel", [True, False])
+def test_weights_are_rounded_in_parts(per_channel: bool) -> None:
+    """Each output as it is by itself, also where not all fit in a part."""
+    shape = (9, ELEMENTS_AT_ONCE // 36, 3, 3)
+    weights = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    data = weight_parameters(weights, 0 if per_channel else None)
+    stored = round_kernels(weights, data)
+    assert len([*output_parts(weights)]) == 3
+    for place in range(len(weights)):
+        scales = data.scales[place : place + 1] if per_channel else data.scales
+        one = replace(data, scales=scales, zero_points=(0,))
+        alone = round_kernels(weights[place : place + 1], one)
+        np.testing.assert_array_equal(stored[place], alone[0])
 
 
 @pytest.mark.parametrize("per_channel", [True, False])
