@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from glow.dialects import arith
+from glow.lowering.append import append
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.target import Target
 
@@ -61,13 +62,11 @@ class IndexBuilder:
         regions: Sequence[Region] = (),
     ) -> Operation:
         """The operation, appended to the current block."""
-        created = operation.create(
-            operands=operands,
-            result_types=result_types,
-            properties=properties or {},
-            regions=regions,
+        created = append(
+            self._block, operation, operands, result_types, properties or {}
         )
-        self._block.add_op(created)
+        for region in regions:
+            created.add_region(region)
         return created
 
     def value(
@@ -78,7 +77,8 @@ class IndexBuilder:
         properties: Mapping[str, Attribute] | None = None,
     ) -> SSAValue:
         """The single result of a new operation."""
-        return self.create(operation, operands, (result_type,), properties).results[0]
+        (result,) = self.create(operation, operands, (result_type,), properties).results
+        return result
 
     def constant(self, value: float, type_: Attribute = _INDEX) -> SSAValue:
         """A scalar constant or a vector splat, hoisted to the top of the function."""

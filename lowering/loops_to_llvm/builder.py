@@ -1,7 +1,7 @@
 """Appends ops of the llvm dialect to blocks, with cached types and attributes.
 
-Ops are made by `create` (half the cost of the constructors), so every property that a
-constructor would fill in stands in a cached dictionary here.
+Ops are made without their constructors (`append`), so every property that a constructor would
+fill in stands in a cached dictionary here.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import llvm
 from glow.dialects.bounded_cache import bounded_cache
+from glow.lowering.append import append
 from glow.lowering.loops_to_llvm.layout import (
     POINTER,
     element_of,
@@ -142,11 +143,8 @@ class LlvmBuilder:
         properties: Properties = NO_PROPERTIES,
     ) -> SSAValue:
         """Appends an op with one result and returns it."""
-        op = op_class.create(
-            operands=operands, result_types=(type_,), properties=properties
-        )
-        self.block.add_op(op)
-        return op.results[0]
+        (result,) = append(self.block, op_class, operands, (type_,), properties).results
+        return result
 
     def emit_no_result(
         self,
@@ -156,10 +154,9 @@ class LlvmBuilder:
         successors: Sequence[Block] = (),
     ) -> None:
         """Appends an op without result."""
-        op = op_class.create(
-            operands=operands, properties=properties, successors=successors
-        )
-        self.block.add_op(op)
+        op = append(self.block, op_class, operands, (), properties)
+        if successors:
+            op.successors = successors
 
     # Constants -----------------------------------------------------------------
 
@@ -171,11 +168,10 @@ class LlvmBuilder:
         properties: Properties = NO_PROPERTIES,
     ) -> SSAValue:
         """Appends an op to the head of the entry block and returns its result."""
-        op = op_class.create(
-            operands=operands, result_types=(type_,), properties=properties
-        )
-        self.prologue.add_op(op)
-        return op.results[0]
+        (result,) = append(
+            self.prologue, op_class, operands, (type_,), properties
+        ).results
+        return result
 
     def constant(self, value: Attribute, type_: Attribute) -> SSAValue:
         """Returns a new constant; `number` and callers keep those that recur."""

@@ -70,6 +70,7 @@ def lower_function(
             name = function.sym_name.data
             raise DiagnosticException(f"{error} (in @{name})") from error
         body, externals = Region(low.blocks), low.externals
+        low.vectors.clear()  # Where loads that wait know the walk, and it knows them.
     return llvm_function(function, body, target), externals
 
 

@@ -21,6 +21,7 @@ from glow.backends.cpu.program.externals import (
 )
 from glow.backends.cpu.program.program import Program
 from glow.garbage_collection import collect_new, new_objects_only
+from glow.lowering.append import let_go
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 from glow.runtime.caches.object_cache import ObjectCache, cache_key
@@ -109,6 +110,7 @@ def missing_texts(
         kernels[name] = replace(kernel, function=declaration(kernel.function))
         if name in missing:
             yield name, function_text([kernel.function], target)
+        let_go(kernel.function)
         del kernel
         collect_new(OBJECTS_A_COLLECTION)
     if MAIN in missing:
@@ -145,4 +147,8 @@ def function_text(functions: list[func.FuncOp], target: Target) -> str:
         if function.body.blocks:
             function.sym_visibility = None
             verify_function(function)
-    return emit_functions(lower_functions(functions, target), target)
+    lowered = lower_functions(functions, target)
+    text = emit_functions(lowered, target)
+    for function in lowered:
+        let_go(function)
+    return text
