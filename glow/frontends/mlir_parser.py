@@ -47,6 +47,7 @@ CONVERTERS = {
     ),
     **dict.fromkeys(("tcp", "torch"), _TORCH),
     "mhlo": "convert it with mlir-hlo-opt --hlo-legalize-to-stablehlo",
+    "tm_tensor": "convert the program with torch-mlir to StableHLO, which can say it",
     "tfl": "convert it with tf-opt --tfl-to-tosa-pipeline, or the .tflite file with "
     "tosa-converter-for-tflite",
     "vhlo": "convert it with stablehlo-opt --vhlo-legalize-to-stablehlo",

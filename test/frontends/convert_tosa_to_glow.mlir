@@ -68,3 +68,14 @@ func.func @exactly(%x: tensor<4xi8>) -> tensor<4xi32> {
   %0 = tosa.rescale %x, %m, %s, %xz, %zero rounding_mode<DOUBLE_ROUND> scale32(true) per_channel(false) input_unsigned(false) output_unsigned(false) : (tensor<4xi8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi32>) -> tensor<4xi32>
   return %0 : tensor<4xi32>
 }
+
+// Sums of halves are single: what is multiplied is widened before.
+// CHECK-LABEL: func.func @matmul_of_halves(
+// CHECK: %[[X:.*]] = glow.convert %x : tensor<1x2x3xf32>
+// CHECK: %[[Y:.*]] = glow.convert %y : tensor<1x3x4xf32>
+// CHECK: glow.matmul %[[X]], {{.*}} : tensor<1x2x4xf32>
+func.func @matmul_of_halves(%x: tensor<1x2x3xf16>, %y: tensor<1x3x4xf16>) -> tensor<1x2x4xf32> {
+  %zero = "tosa.const"() <{values = dense<0.0> : tensor<1xf16>}> : () -> tensor<1xf16>
+  %0 = "tosa.matmul"(%x, %y, %zero, %zero) : (tensor<1x2x3xf16>, tensor<1x3x4xf16>, tensor<1xf16>, tensor<1xf16>) -> tensor<1x2x4xf32>
+  func.return %0 : tensor<1x2x4xf32>
+}

@@ -58,6 +58,7 @@ NODES: Mapping[str, type[NodeOp]] = {
     "math.erf": glow.ErfOp,
     "math.exp": glow.ExpOp,
     "math.floor": glow.FloorOp,
+    "math.isnan": glow.IsNanOp,
     "math.log": glow.LogOp,
     "math.powf": glow.PowOp,
     "math.roundeven": glow.RoundOp,
@@ -181,11 +182,13 @@ class Body:
             return self._compare(op, *operands)
         if name in CASTS or name in OF_BITS:
             return self._cast(op, operands[0])
-        if name == "arith.divf":
-            return self._divide(*operands)
-        if name == "arith.mulf":
-            mean = averages.scaled_sum(builder, *operands)
-            return mean or builder.node(glow.MulOp, *operands)
+        formulas = {
+            "arith.divf": self._divide,
+            "arith.mulf": self._multiply,
+            "math.fpowi": self._power,
+        }
+        if name in formulas:
+            return formulas[name](*operands)
         if name == "arith.select" and (found := self._rectified(op)) is not None:
             return found
         is_truth = element_of(operands[-1]) == i1 and name != "arith.select"
@@ -239,6 +242,16 @@ class Body:
             if found is not None:
                 return found
         return builder.node(glow.DivOp, lhs, rhs)
+
+    def _multiply(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """A product; a sum times one over the number of its terms is a mean."""
+        mean = averages.scaled_sum(self.builder, lhs, rhs)
+        return mean or self.builder.node(glow.MulOp, lhs, rhs)
+
+    def _power(self, base: SSAValue, exponent: SSAValue) -> SSAValue:
+        """A power by a known integer."""
+        number = self.builder.known_number(exponent, "the exponent of a power")
+        return self.builder.node(glow.PowOp, base, self.builder.number(number, base))
 
     def _rectified(self, op: Operation) -> SSAValue | None:
         """ReLU, if it is `x > 0 ? x : 0` with NaN let through."""

@@ -237,20 +237,22 @@ def insert_slice(builder: LinalgBuilder) -> SSAValue:
         return joined
     starts, sizes, steps = static(op)
     shape = builder.result.get_shape()
-    if set(steps) - {1}:
-        raise GlowError("an insertion with strides")
+    value = builder.reshape(op.source, sizes)
+    value = builder.dilate(value, [step - 1 for step in steps])
     ends = [
         full - start - size
-        for full, start, size in zip(shape, starts, sizes, strict=True)
+        for full, start, size in zip(shape, starts, shape_of(value), strict=True)
     ]
-    value = builder.pad(builder.reshape(op.source, sizes), starts, ends)
-    if isinstance(op.dest.owner, tensor.EmptyOp) or not any((*starts, *ends)):
+    value = builder.pad(value, starts, ends)
+    is_full = list(sizes) == list(shape)
+    if isinstance(op.dest.owner, tensor.EmptyOp) or is_full:
         return value
     known = builder.known(op.dest)
     if known is not None and not known.any():
         return value
     mask = np.zeros(shape, np.bool_)
-    mask[tuple(slice(at, at + n) for at, n in zip(starts, sizes, strict=True))] = True
+    places = zip(starts, sizes, steps, strict=True)
+    mask[tuple(slice(at, at + n * step, step) for at, n, step in places)] = True
     return builder.node(glow.SelectOp, builder.put(mask), value, op.dest)
 
 

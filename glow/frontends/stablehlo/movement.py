@@ -45,6 +45,15 @@ def iota(builder: HloBuilder) -> SSAValue:
     return builder.put(np.ascontiguousarray(np.broadcast_to(line, shape)), "iota")
 
 
+def dynamic_iota(builder: HloBuilder) -> SSAValue:
+    """The same, where the size that is an operand is known."""
+    (size,) = builder.op.operands
+    known = builder.known(size)
+    if known is None or known.tolist() != [*builder.result.get_shape()]:
+        raise GlowError("the size is computed")
+    return iota(builder)
+
+
 def check_budget(shape: tuple[int, ...]) -> None:
     """Raise GlowError for a constant that is too large to be made here."""
     if np.prod(shape, dtype=float) > BUDGET:
@@ -139,6 +148,7 @@ HANDLERS: Handlers = {
     "stablehlo.broadcast_in_dim": broadcast_in_dim,
     "stablehlo.concatenate": concatenate,
     "stablehlo.constant": constant,
+    "stablehlo.dynamic_iota": dynamic_iota,
     "stablehlo.iota": iota,
     "stablehlo.pad": pad,
     "stablehlo.reshape": reshape,

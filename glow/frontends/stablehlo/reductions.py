@@ -100,16 +100,18 @@ def begins_neutral(builder: HloBuilder, start: SSAValue, kind: str) -> bool:
 
 
 def arg_reduce(builder: HloBuilder) -> Sequence[SSAValue]:
-    """Which element is the largest or smallest, and where: a body of two selects.
+    """Which element is the largest or smallest, and where: a body of two selects or three.
 
-    JAX's body keeps the first of equal ones, and the first NaN before all.
+    JAX's body keeps the first of equal ones, and the first NaN before all. That of torch-mlir
+    takes the smaller place of equal ones in a select of its own.
     """
     op = builder.op
     value, axes = op.operands[0], op.integers("dimensions")
     steps = list(op.regions[0].block.ops)
     names = [step.name for step in steps]
     compared = next((s for s in steps if s.name == "stablehlo.compare"), None)
-    if compared is None or len(axes) != 1 or names.count("stablehlo.select") != 2:
+    selects = 3 if _place_of_equal(op) else 2
+    if compared is None or len(axes) != 1 or names.count("stablehlo.select") != selects:
         raise GlowError("a reduction of two operands that is no argmax or argmin")
     (axis,) = axes
     if not _counts(builder, op.operands[1], axis):
@@ -128,9 +130,28 @@ def arg_reduce(builder: HloBuilder) -> Sequence[SSAValue]:
     return [kept(builder, reduced, value, [axis]), index]
 
 
+def _place_of_equal(op: Operation) -> str | None:
+    """`minimum` or `maximum` of the places, where a body takes that of equal elements."""
+    value, place, second, other = op.regions[0].block.args
+    steps = list(op.regions[0].block.ops)
+    is_tested = any(
+        direction(step) == "EQ" and {*step.operands} == {value, second}
+        for step in steps
+    )
+    ends = ("stablehlo.minimum", "stablehlo.maximum")
+    found = (
+        step.name
+        for step in steps
+        if step.name in ends and {*step.operands} == {place, other}
+    )
+    return next(found, None) if is_tested else None
+
+
 def _prefers_last(op: Operation) -> bool:
     """Whether a body compares the places for the later one."""
     _, place, _, other = op.regions[0].block.args
+    if _place_of_equal(op) == "stablehlo.maximum":
+        return True
     return any(
         list(step.operands) == [place, other] and direction(step) in ("GT", "GE")
         for step in op.regions[0].block.ops

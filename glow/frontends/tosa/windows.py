@@ -146,6 +146,10 @@ def matmul(builder: TosaBuilder) -> SSAValue:
     lhs, rhs = builder.op.operands[:2]
     shape = builder.result.get_shape()
     if dtype_of(element_of(lhs)).kind not in "biu":
+        # Sums of halves may be single: what is multiplied is widened before.
+        lhs, rhs = (
+            builder.convert(one, builder.result.element_type) for one in (lhs, rhs)
+        )
         if shape[0] > 1:
             return builder.node(glow.MatmulOp, lhs, rhs)
         matrix = builder.reshape(rhs, shape_of(rhs)[1:])
