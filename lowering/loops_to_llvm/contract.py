@@ -218,19 +218,25 @@ PAIR_PRODUCTS = {
 def widened_dot_product(
     low: FunctionLowering, lhs: Narrow, rhs: Narrow
 ) -> DotProduct | None:
-    """Returns the contraction of bytes as one of words; None for other operands.
+    """Returns the contraction of bytes as one of words, or that of signed words; None for
+    other operands.
 
     The even and the odd bytes are multiplied apart: both extend without a shuffle.
     """
     native = native_bytes(low, lhs, rhs)
-    elements = lhs.layout.element, rhs.layout.element
-    are_bytes = all(integer_width(element) == 8 for element in elements)
-    if not native or not are_bytes:
-        return None
+    widths = {integer_width(operand.layout.element) for operand in (lhs, rhs)}
     name = PAIR_PRODUCTS.get((low.target.triple.split("-")[0], native))
     if name is None:
         return None
     builder = low.builder
+
+    def word_dot(acc: SSAValue, left: SSAValue, weights: SSAValue) -> SSAValue:
+        return builder.add(acc, builder.intrinsic(name, (left, weights), acc.type))
+
+    if widths == {16} and lhs.extension is rhs.extension is xllvm.SExtOp:
+        return in_pieces(low, native, word_dot)
+    if widths != {8}:
+        return None
     words = register_type(i16, native // 2)
 
     def halves(operand: Narrow, register: SSAValue) -> list[SSAValue]:
@@ -242,10 +248,8 @@ def widened_dot_product(
         return [builder.emit(shift, (value, byte), words) for value in (even, odd)]
 
     def native_dot(acc: SSAValue, left: SSAValue, weights: SSAValue) -> SSAValue:
-        pairs = zip(halves(lhs, left), halves(rhs, weights), strict=True)
-        for pair in pairs:
-            product = builder.intrinsic(name, pair, acc.type)
-            acc = builder.add(acc, product)
+        for pair in zip(halves(lhs, left), halves(rhs, weights), strict=True):
+            acc = word_dot(acc, *pair)
         return acc
 
     return in_pieces(low, native, native_dot)

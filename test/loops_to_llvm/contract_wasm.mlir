@@ -39,6 +39,37 @@ func.func @bytes(%a: memref<1x4xi8>, %w: memref<4x4xi8>, %y: memref<1x4xi32>) {
   func.return
 }
 
+// Signed words are multiplied in pairs as they are.
+// CHECK-LABEL: llvm.func @words
+// CHECK-NOT:   llvm.shl
+// CHECK:       "llvm.wasm.dot"
+// CHECK-NOT:   "llvm.wasm.dot"
+// CHECK-NOT:   llvm.mul
+// RELAXED-LABEL: llvm.func @words
+// RELAXED:       "llvm.wasm.dot"
+func.func @words(%a: memref<1x2xi16>, %w: memref<4x2xi16>, %y: memref<1x4xi32>) {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0 : i16
+  %u = vector.transfer_read %a[%c0, %c0], %z {in_bounds = [true, true]}
+    : memref<1x2xi16>, vector<1x2xi16>
+  %v = vector.transfer_read %w[%c0, %c0], %z {in_bounds = [true, true]}
+    : memref<4x2xi16>, vector<4x2xi16>
+  %ux = arith.extsi %u : vector<1x2xi16> to vector<1x2xi32>
+  %vx = arith.extsi %v : vector<4x2xi16> to vector<4x2xi32>
+  %acc = arith.constant dense<0> : vector<1x4xi32>
+  %r = vector.contract {
+    indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>,
+                     affine_map<(d0, d1, d2) -> (d1, d2)>,
+                     affine_map<(d0, d1, d2) -> (d0, d1)>],
+    iterator_types = [#vector.iterator_type<parallel>, #vector.iterator_type<parallel>,
+                      #vector.iterator_type<reduction>],
+    kind = #vector.kind<add>
+  } %ux, %vx, %acc : vector<1x2xi32>, vector<4x2xi32> into vector<1x4xi32>
+  vector.transfer_write %r, %y[%c0, %c0] {in_bounds = [true, true]}
+    : vector<1x4xi32>, memref<1x4xi32>
+  func.return
+}
+
 // A multiply-add is two operations, or the relaxed one, whose engine rounds once or twice.
 // CHECK-LABEL:   llvm.func @fused
 // CHECK:         llvm.fmul %{{.*}} : vector<4xf32>

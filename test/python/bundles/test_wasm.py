@@ -2,16 +2,19 @@
 
 import functools
 import http.server
+import json
 import os
 import queue
 import shutil
 import signal
 import subprocess
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper, save
 
 import glow
 from benchmarks.networks import embedded
@@ -27,6 +30,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 FLOAT, INT8 = "float", "int8"
+FLOAT32 = TensorProto.FLOAT
 TARGETS = ("wasm", "wasm-simd", "wasm-relaxed-simd")
 
 
@@ -71,6 +75,62 @@ def test_int8_is_equal_bit_for_bit(build, profile, image, target) -> None:
     extreme = image.copy()
     extreme.flat[:8] = [np.inf, -np.inf, np.nan, 3e38, -3e38, 3e5, -3e5, -0.0]
     for each in (image, extreme):
+        np.testing.assert_array_equal(bundle(each), network(each))
+
+
+def convolutions(layers: Sequence[tuple[tuple[int, int], list[int]]]) -> ModelProto:
+    """Convolutions of 3 x 3 taps, of so many channels and pads, one behind the other."""
+    random = np.random.default_rng(3)
+    (channels, _), _ = layers[0]
+    nodes, weights = [], []
+    for k, ((inputs, outputs), pads) in enumerate(layers):
+        taps = random.random((outputs, inputs, 3, 3), np.float32) - 0.5
+        taps[-1] = 1  # As stored numbers these sums are the largest that bytes allow.
+        weights.append(numpy_helper.from_array(taps, f"w{k}"))
+        nodes.append(
+            helper.make_node("Conv", [f"x{k}", f"w{k}"], [f"x{k + 1}"], pads=pads)
+        )
+    graph = helper.make_graph(
+        nodes,
+        "convolutions",
+        [helper.make_tensor_value_info("x0", FLOAT32, (1, channels, 7, 11))],
+        [helper.make_tensor_value_info(f"x{len(layers)}", FLOAT32, None)],
+        weights,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+WHOLE, ODD = [1, 1, 1, 1], [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("size", [False, True])
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [((21, 18), ODD), ((18, 9), WHOLE)],  # tiles of four
+        [((130, 24), WHOLE)],  # sums that only tiles of two have room for
+    ],
+)
+def test_transformed_bytes_are_exact(tmp_path, layers, size) -> None:
+    """Winograd convolutions of bytes give the bits of direct sums; for size there are none."""
+    model, path = convolutions(layers), tmp_path / "model.onnx"
+    save(model, path)
+    profile, out = embedded.profile_of(model), tmp_path / "out"
+    profile.save(tmp_path / "profile.yaml")
+    command = ["compile", str(path), "--emit=bundle", "--target=wasm-simd"]
+    optimize = ["--optimize=size"] if size else []
+    quantize = f"--quantize={tmp_path / 'profile.yaml'}"
+    run_glow([*command, *optimize, quantize, "--name=network", "-o", str(out)])
+    kernels = json.loads((out / "network.json").read_text())["kernel_bytes"]
+    assert any("int8_winograd" in kernel for kernel in kernels) != size
+    network, bundle = (
+        glow.compile(model, quantize=profile),
+        glow.load(out, emulate=True),
+    )
+    shape = network.inputs[0].shape
+    largest = np.full(shape, 1e9, np.float32)
+    inputs = [np.random.default_rng(5).standard_normal(shape).astype(np.float32)]
+    for each in (*inputs, largest, -largest):
         np.testing.assert_array_equal(bundle(each), network(each))
 
 

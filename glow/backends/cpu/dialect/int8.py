@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     TensorType,
     UnitAttr,
+    i16,
     i32,
     i64,
 )
@@ -36,10 +37,11 @@ from glow.backends.cpu.dialect.config import (
     DepthwiseConfigAttr,
     MatmulConfigAttr,
     PanelsAttr,
+    WinogradConfigAttr,
     check_panels,
 )
 from glow.backends.cpu.dialect.convolution import BlockedWindowOp
-from glow.backends.cpu.dialect.epilogue import ConvertingOp, OperandKind
+from glow.backends.cpu.dialect.epilogue import ConvertingOp, OperandKind, WeightedOp
 from glow.backends.cpu.dialect.matmul import ProductOp, permuted
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
@@ -123,6 +125,80 @@ class Int8Conv2dOp(WeightedInt8Op, Int8WindowOp):
         )
         height, width = window_shape(plane, attributes.ints("kernel"), attributes)
         return [tensor_type((batch, outputs, height, width, lanes), i32)]
+
+
+@irdl_op_definition
+class Int8WinogradConv2dOp(Int8Op, WeightedOp):
+    """Int8 convolution of 3 x 3 taps and stride one, computed as `tile` x `tile` outputs at a time
+    by integers that wrap: the bits of direct sums.
+
+    input [N, IC / lanes, H, W, lanes]; transformed weights of i16, (tile + 2)^2 for each pair of
+    channels, those that fill blocks included; bias [OC / lanes, lanes] of i32. `scratch` says how
+    many elements of memory the transformed inputs (i16) and their products (i32) take.
+
+    %y = cpu.int8_winograd_conv2d %x, %w, %b input_channels 16 output_channels 16
+        zero_point 3 pads [1, 1, 1, 1] tile 4 scratch [2304, 1152] : tensor<1x4x8x8x4xi32>
+    """
+
+    name = "cpu.int8_winograd_conv2d"
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    zero_point = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    tile = prop_def(IntegerAttr.constr(i64))
+    scratch = prop_def(DenseArrayBase)
+    config = opt_prop_def(WinogradConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked sums."""
+        check_panels(attributes)
+        image, weights, bias = operands[:3]
+        check_rank(image, 5, "the input")
+        _check_byte(image, "input")
+        batch, block, *plane, lanes = image.get_shape()
+        tile, inputs = attributes.int("tile"), attributes.int("input_channels")
+        outputs = blocks(attributes.int("output_channels"), lanes)
+        fail_unless(tile in (2, 4), f"the tile must be 2 or 4, not {tile}")
+        fail_unless(
+            block == blocks(inputs, lanes),
+            f"the input {image} does not hold {inputs} channels",
+        )
+        fail_unless(
+            bias == tensor_type((outputs, lanes), i32),
+            f"the bias must have {outputs} blocks of {lanes} i32, not {bias}",
+        )
+        count = (tile + 2) ** 2 * block * outputs * lanes**2
+        fail_unless(
+            weights == tensor_type((count,), i16),
+            f"there must be {count} packed weights of i16, not {weights}",
+        )
+        pads = attributes.ints("pads")
+        fail_unless(
+            len(pads) == 4 and all(0 <= pad <= 1 for pad in pads),
+            f"pads must be four numbers from 0 to 1, not {list(pads)}",
+        )
+        top, left, bottom, right = pads
+        height, width = plane[0] + top + bottom - 2, plane[1] + left + right - 2
+        fail_unless(min(height, width) >= tile, f"the input {image} is too small")
+        return [tensor_type((batch, outputs, height, width, lanes), i32)]
+
+    @classmethod
+    def scratch_types(cls, operands: Types, attributes: Attributes) -> Types:
+        """Transformed inputs and products."""
+        sizes = attributes.ints("scratch")
+        pairs = zip(sizes, (i16, i32), strict=True)
+        return [tensor_type((size,), element) for size, element in pairs]
+
+    def verify_(self) -> None:
+        """There are two scratch buffers."""
+        super().verify_()
+        sizes = self.attributes_view().ints("scratch")
+        fail_unless(
+            len(sizes) == 2 and min(sizes) > 0,
+            f"scratch must be two positive sizes, not {list(sizes)}",
+        )
 
 
 @irdl_op_definition

@@ -10,6 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glow.backends.cpu.dialect.config import WinogradConfig
+from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.int8_winograd.cost import (
+    direct_cycles as int8_direct_cycles,
+)
+from glow.backends.cpu.kernels.int8_winograd.cost import (
+    int8_winograd_cycles,
+    is_profitable,
+)
+from glow.backends.cpu.kernels.int8_winograd.spec import (
+    FORMS,
+    KERNEL,
+    Int8WinogradSpec,
+    has_word_dot,
+    int8_winograd_tiling,
+)
+from glow.backends.cpu.kernels.int8_winograd.spec import (
+    scratch_sizes as int8_scratch_sizes,
+)
 from glow.backends.cpu.kernels.winograd.cost import (
     choose_winograd,
     direct_cycles,
@@ -23,6 +41,7 @@ from glow.backends.cpu.kernels.winograd.tiling import (
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects.attributes import Attributes
 from glow.dialects.bounded_cache import bounded_cache
+from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
 NO_FACTORS = np.empty((0, 0), np.float32)
@@ -87,7 +106,7 @@ class WinogradChoice:
     """How a convolution is done with few multiplications, and what that takes and saves."""
 
     tile: int
-    scratch: tuple[int, int, int]
+    scratch: tuple[int, ...]
     """The elements of transformed inputs, of products, and of the sizes of pixels."""
     packed_weights: int
     config: WinogradConfig
@@ -197,3 +216,70 @@ def tuned_winograd_tile(
         return choice
     tiling = choose_winograd_tiling(replace(spec, config=config), target)
     return replace(choice, config=config, scratch=scratch_sizes(tiling))
+
+
+def int8_winograd_spec(
+    shape: ConvShape, tile: int, lanes: int, config: WinogradConfig | None = None
+) -> Int8WinogradSpec:
+    """A convolution of bytes with tiles of that size."""
+    return Int8WinogradSpec(
+        shape.batch,
+        shape.input_channels,
+        shape.output_channels,
+        shape.plane,
+        shape.pads,
+        tile,
+        lanes=lanes,
+        has_bias=True,
+        config=config,
+    )
+
+
+@bounded_cache
+def choose_int8_winograd(
+    shape: ConvShape, largest_sum: int, target: Target
+) -> WinogradChoice | None:
+    """The fastest tile by which sums up to that size are exact; None where a direct convolution
+    is faster or the only way.
+    """
+    has_one = (shape.strides, shape.dilations, shape.group) == ((1, 1), (1, 1), 1)
+    if not (has_word_dot(target) and has_one and shape.kernel == (KERNEL, KERNEL)):
+        return None
+    specs = [
+        int8_winograd_spec(shape, tile, target.lanes(32))
+        for tile, form in FORMS.items()
+        if largest_sum < form.limit
+    ]
+    profitable = [spec for spec in specs if is_profitable(spec, target)]
+    if not profitable:
+        return None
+    cycles, spec = min(
+        ((int8_winograd_cycles(spec, target), spec) for spec in profitable),
+        key=lambda pair: pair[0],
+    )
+    tiling = int8_winograd_tiling(spec, target)
+    return WinogradChoice(
+        spec.tile,
+        int8_scratch_sizes(tiling),
+        spec.packed_weights,
+        tiling.config,
+        cycles,
+        int8_direct_cycles(spec, target) - cycles,
+    )
+
+
+def int8_conv2d_spec(shape: ConvShape, lanes: int, block_lanes: int) -> Int8Conv2dSpec:
+    """An int8 convolution as its packing sees it."""
+    window = Window(
+        shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
+    )
+    return Int8Conv2dSpec(
+        shape.batch,
+        shape.input_channels,
+        shape.output_channels,
+        window,
+        groups=shape.group,
+        lanes=lanes,
+        has_bias=True,
+        block_lanes=block_lanes,
+    )

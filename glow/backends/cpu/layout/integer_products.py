@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import config_attributes
-from glow.backends.cpu.layout.conv_shape import ConvShape
+from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
 from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
 from glow.backends.cpu.layout.int8_products import int8_matmul
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key
@@ -113,7 +113,9 @@ def conv2d_integer(layout: Layout, op: Operation) -> None:
     product = product_of(op, 1, shape.output_channels)
     if product is None:
         return
-    if is_depthwise(shape):
+    if (choice := layout.winograd.get(op)) is not None:
+        result = _winograd(layout, product, shape, choice)
+    elif is_depthwise(shape):
         result = _depthwise(layout, product, shape)
     elif (dense := _blockable(product, shape, layout.lanes)) is not None:
         result = _blocked(layout, *dense)
@@ -137,6 +139,34 @@ def _blockable(
         return None
     dense = dense_weights(product.weights, shape.group)
     return replace(product, weights=dense), replace(shape, group=1)
+
+
+def _winograd(
+    layout: Layout, product: Product, shape: ConvShape, choice: WinogradChoice
+) -> SSAValue:
+    """`cpu.int8_winograd_conv2d` with transformed weights."""
+    op, builder = product.op, product.builder
+    weights = layout.constant(
+        op,
+        ("int8_winograd", constant_key(op.inputs[1]), shape, choice.tile),
+        f"{name_of(op.inputs[1])}.transformed",
+        lambda: layout.packer.int8_winograd(
+            product.weights, shape, choice.tile, choice.config
+        ),
+    )
+    return builder.node(
+        cpu.Int8WinogradConv2dOp,
+        layout.blocked(builder, op.inputs[0]),
+        weights,
+        _blocked_bias(layout, product, shape),
+        input_channels=shape.input_channels,
+        output_channels=shape.output_channels,
+        zero_point=product.zero_point,
+        pads=shape.pads,
+        tile=choice.tile,
+        scratch=choice.scratch,
+        **config_attributes(choice.config, layout.lanes),
+    )
 
 
 def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:

@@ -52,7 +52,7 @@ class Layout:
         self.numerics = numerics
         self.lanes = packer.lanes
         self.winograd: Mapping[Operation, WinogradChoice] = {}
-        """The convolutions that become `cpu.winograd_conv2d`."""
+        """The convolutions that become `cpu.winograd_conv2d` or `cpu.int8_winograd_conv2d`."""
         self._table = weights_of(module)
         self._constants: dict[object, SSAValue] = {}
         self._packed: dict[tuple[SSAValue, Block | None], SSAValue] = {}

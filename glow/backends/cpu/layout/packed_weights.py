@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +17,7 @@ from glow.backends.cpu.dialect.config import (
     WinogradConfig,
     config_of,
 )
+from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 from glow.backends.cpu.layout.choose_packer import packer_of
 from glow.backends.cpu.layout.conv_shape import conv_shape_of, winograd_shape_of
 from glow.backends.cpu.layout.packer import Packer
@@ -85,4 +87,24 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
         cpu.MatmulOp: matmul,
         cpu.StrassenMatmulOp: strassen,
         cpu.WinogradConv2dOp: winograd,
+        cpu.Int8WinogradConv2dOp: partial(plain_of_int8_winograd, packer),
     }
+
+
+def plain_of_int8_winograd(
+    packer: Packer, attributes: Attributes, image: tuple[int, ...], packed: Array
+) -> Array:
+    """The weights of which those of `cpu.int8_winograd_conv2d` are transformed."""
+    batch, _, height, width, lanes = image
+    top, left, bottom, right = attributes.ints("pads")
+    spec = Int8WinogradSpec(
+        batch,
+        attributes.int("input_channels"),
+        attributes.int("output_channels"),
+        (height, width),
+        (top, left, bottom, right),
+        attributes.int("tile"),
+        lanes=lanes,
+        config=config_of(attributes, WinogradConfig),
+    )
+    return packer.plain_of_int8_winograd(packed, spec)

@@ -19,6 +19,7 @@ from glow.backends.cpu.dialect.config import (
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
 )
+from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
@@ -133,6 +134,22 @@ class Packer(Protocol):
         self, packed: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
     ) -> Array:
         """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
+        ...
+
+    def choose_int8_winograd(
+        self, weights: Array, shape: ConvShape
+    ) -> WinogradChoice | None:
+        """The same of a convolution of bytes, by tiles that are exact for its sums."""
+        ...
+
+    def int8_winograd(
+        self, weights: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
+    ) -> DeferredArray:
+        """[O, C, 3, 3] of bytes transformed, as one flat array of i16."""
+        ...
+
+    def plain_of_int8_winograd(self, packed: Array, spec: Int8WinogradSpec) -> Array:
+        """[O, C, 3, 3] of what `int8_winograd` gives."""
         ...
 
     def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:

@@ -30,6 +30,8 @@ from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     SparseConv2dSpec,
     choose_channel_lists,
 )
+from glow.backends.cpu.kernels.int8_winograd import weights as int8_winograd
+from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 from glow.backends.cpu.kernels.matmul.matmul import (
     MatmulSpec,
     pack_matmul_weights,
@@ -49,6 +51,9 @@ from glow.backends.cpu.kernels.winograd.weights import (
 from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
+    choose_int8_winograd,
+    int8_conv2d_spec,
+    int8_winograd_spec,
     tuned_winograd_tile,
     winograd_spec,
 )
@@ -255,6 +260,24 @@ class TargetPacker:
         spec = winograd_spec(shape, tile, self.lanes, config)
         return unpack_winograd_weights(values, spec, self.target)
 
+    def choose_int8_winograd(
+        self, weights: Array, shape: ConvShape
+    ) -> WinogradChoice | None:
+        """The same of a convolution of bytes, by tiles that are exact for its sums."""
+        largest = int8_winograd.largest_sum(weights)
+        return choose_int8_winograd(shape, largest, self.target)
+
+    def int8_winograd(
+        self, weights: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
+    ) -> DeferredArray:
+        """[O, C, 3, 3] of bytes transformed, as one flat array of i16."""
+        spec = int8_winograd_spec(shape, tile, self.lanes, config)
+        return int8_winograd.pack(weights, spec, self.target)
+
+    def plain_of_int8_winograd(self, packed: Array, spec: Int8WinogradSpec) -> Array:
+        """[O, C, 3, 3] of what `int8_winograd` gives."""
+        return int8_winograd.unpack(packed, spec, self.target)
+
     def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
         """Whether the weights of a product of f32 are stored as bf16.
 
@@ -348,23 +371,6 @@ class TargetPacker:
 
 def _packed(source: Array, size: int, write: Callable[[Array], None]) -> DeferredArray:
     return DeferredArray((size,), source.dtype, write, source)
-
-
-def int8_conv2d_spec(shape: ConvShape, lanes: int, block_lanes: int) -> Int8Conv2dSpec:
-    """An int8 convolution as its packing sees it."""
-    window = Window(
-        shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
-    )
-    return Int8Conv2dSpec(
-        shape.batch,
-        shape.input_channels,
-        shape.output_channels,
-        window,
-        groups=shape.group,
-        lanes=lanes,
-        has_bias=True,
-        block_lanes=block_lanes,
-    )
 
 
 def _element_of(weights: Array) -> Attribute:

@@ -11,7 +11,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeAlias
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -23,10 +26,14 @@ from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value, weights_of
 
+Convolution: TypeAlias = glow.Conv2dOp | glow.Conv2dIntegerOp
+
 FREE_BYTES = 8 * 1024 * 1024
 """Small networks need not save."""
 
 ITEM_BYTES = 4
+INT8_ITEM_BYTES = 2
+"""Those of transformed weights of bytes."""
 
 
 def weight_budget(module: ModuleOp, weight_growth: float) -> float:
@@ -48,10 +55,10 @@ def choose_winograd(
     Those of `squares` (`space_to_depth.py`), which were made for that, come first.
     """
     budget = weight_budget(module, weight_growth)
-    groups: dict[object, list[glow.Conv2dOp]] = defaultdict(list)
+    groups: dict[object, list[Convolution]] = defaultdict(list)
     for op in module.walk():
-        if isinstance(op, glow.Conv2dOp):
-            groups[constant_key(op.weights), conv_shape(op)].append(op)
+        if isinstance(op, Convolution):
+            groups[constant_key(op.operands[1]), conv_shape(op)].append(op)
     candidates = [
         Candidate(ops, choice)
         for ops in groups.values()
@@ -76,15 +83,18 @@ def choose_winograd(
 class Candidate:
     """Convolutions of the same shape that share their weights, and how they can be done."""
 
-    ops: Sequence[glow.Conv2dOp]
+    ops: Sequence[Convolution]
     choice: WinogradChoice
 
     @property
     def extra_bytes(self) -> int:
         """The bytes that transformed weights take more than plain ones."""
-        outputs, inputs, height, width = shape_of(self.ops[0].weights)
-        plain = outputs * inputs * height * width
-        return ITEM_BYTES * (self.choice.packed_weights - plain)
+        op = self.ops[0]
+        is_int8 = isinstance(op, glow.Conv2dIntegerOp)
+        plain, item = (1, INT8_ITEM_BYTES) if is_int8 else (ITEM_BYTES, ITEM_BYTES)
+        return item * self.choice.packed_weights - plain * prod(
+            shape_of(op.operands[1])
+        )
 
     @property
     def saved_cycles_per_byte(self) -> float:
@@ -92,8 +102,10 @@ class Candidate:
         return len(self.ops) * self.choice.saved_cycles / self.extra_bytes
 
 
-def winograd_choice(op: glow.Conv2dOp, packer: Packer) -> WinogradChoice | None:
+def winograd_choice(op: Convolution, packer: Packer) -> WinogradChoice | None:
     """How a convolution is done with few multiplications, if it can and that is faster."""
+    if isinstance(op, glow.Conv2dIntegerOp):
+        return _int8_choice(op, packer)
     shape = conv_shape(op)
     many = shape.input_channels >= packer.lanes or blocked_source(op.input) is not None
     fits = is_blocked(shape, packer.lanes) and many
@@ -104,3 +116,12 @@ def winograd_choice(op: glow.Conv2dOp, packer: Packer) -> WinogradChoice | None:
         return None
     factors = packer.winograd_factors(weights, shape, choice.tile)
     return None if factors is None else replace(choice, factors=factors)
+
+
+def _int8_choice(op: glow.Conv2dIntegerOp, packer: Packer) -> WinogradChoice | None:
+    """The same of a convolution of bytes, which fill at least one block."""
+    shape, weights = conv_shape(op), constant_value(op.operands[1])
+    few = shape.input_channels < packer.lanes and blocked_source(op.input) is None
+    if weights is None or weights.dtype != np.int8 or few:
+        return None
+    return packer.choose_int8_winograd(weights, shape)

@@ -44,7 +44,12 @@ from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.contract import BITS
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, erase
 
-NODES = (cpu.Int8Conv2dOp, cpu.Int8DepthwiseConv2dOp, cpu.Int8MatmulOp)
+NODES = (
+    cpu.Int8Conv2dOp,
+    cpu.Int8WinogradConv2dOp,
+    cpu.Int8DepthwiseConv2dOp,
+    cpu.Int8MatmulOp,
+)
 
 BOUNDED = (arith.MaximumfOp, arith.MinimumfOp, math.RoundEvenOp)
 

@@ -26,8 +26,15 @@ from glow.backends.cpu.reference.integers import convolve_bytes, lowered_by
 from glow.backends.cpu.reference.recurrence import Plain, run_recurrence
 from glow.backends.cpu.reference.strassen import left_sums, original, row_scales
 from glow.backends.cpu.reference.weights import WEIGHT_FUNCTIONS
-from glow.dialects import glow, instr
-from glow.dialects.attributes import Attributes, ints_attr
+from glow.backends.cpu.reference.winograd import (
+    Unpacking as Unpacking,
+)
+from glow.backends.cpu.reference.winograd import (
+    run_int8_winograd_conv2d,
+    run_winograd_conv2d,
+)
+from glow.dialects import instr
+from glow.dialects.attributes import Attributes
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact
@@ -41,10 +48,6 @@ Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
 weights: [O, I / group, kh, kw], [K, N] of a matrix product, the factors of Strassen's.
 It may add zeros, keeps every weight once, depends on the width of the elements at most, and
 serves a node and its instruction alike."""
-
-Unpacking: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
-"""`unpacking(attributes, input_shape, packed)`: the plain weights of nodes that read
-transformed ones, of which every packed number mixes several."""
 
 Convolve: TypeAlias = Callable[[Attributes, Array, Array, Array, int], Array]
 """`convolve(attributes, image, weights, bias, group)`: the sums, before rounding."""
@@ -158,42 +161,6 @@ def run_sparse_conv2d(
         1,
     )
     return apply_epilogue(op, to_blocks(total, lanes), epilogue_operands)
-
-
-def run_winograd_conv2d(
-    op: GlowOp,
-    factors: Array,
-    image: Array,
-    weights: Array,
-    bias: Array,
-    *epilogue_operands: Array,
-    packing: Unpacking | None = None,
-) -> Array:
-    """`cpu.winograd_conv2d`, as the direct sums that it stands for."""
-    if packing is None:
-        raise GlowError(
-            f"{op.name} has transformed weights",
-            hint="interpreting it needs the backend's packing",
-        )
-    attributes = op.attributes_view()
-    plain = packing(attributes, image.shape, weights)
-    window = {"pads": ints_attr(*attributes.ints("pads"))}
-    total = convolve(
-        Attributes(glow.Conv2dOp.get_irdl_definition(), window),
-        from_blocks(image, attributes.int("input_channels")),
-        plain,
-        bias.reshape(-1)[: plain.shape[0]],
-        1,
-    )
-    largest = largest_of_squares(total, attributes.int("pool"))
-    return apply_epilogue(op, to_blocks(largest, bias.shape[1]), epilogue_operands)
-
-
-def largest_of_squares(planes: Array, size: int) -> Array:
-    """The largest element of each `size` x `size` square of [N, C, H, W]."""
-    *outer, height, width = planes.shape
-    squares = planes.reshape(*outer, height // size, size, width // size, size)
-    return squares.max((3, 5))
 
 
 def run_depthwise_conv2d(
@@ -382,6 +349,9 @@ def cpu_functions(
         cpu.LocalResponseNormOp: run_local_response_norm,
         cpu.Int8Conv2dOp: with_plain(
             cpu.Int8Conv2dOp, partial(run_conv2d, sums=convolve_bytes)
+        ),
+        cpu.Int8WinogradConv2dOp: partial(
+            run_int8_winograd_conv2d, packing=packing.get(cpu.Int8WinogradConv2dOp)
         ),
         cpu.Int8DepthwiseConv2dOp: partial(run_depthwise_conv2d, sums=convolve_bytes),
         cpu.Int8SumPool2dOp: run_int8_sum_pool2d,

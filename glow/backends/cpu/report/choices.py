@@ -35,6 +35,10 @@ from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Convolution,
 )
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
+from glow.backends.cpu.kernels.int8_winograd.spec import (
+    Int8WinogradSpec,
+    int8_winograd_tiling,
+)
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
@@ -265,6 +269,13 @@ def _int8_conv2d(spec: Int8Conv2dSpec, target: Target) -> Choice:
     return Choice(INTEGERS, tile, convolution.order.description, 0.0)
 
 
+def _int8_winograd(spec: Int8WinogradSpec, target: Target) -> Choice:
+    tiling = int8_winograd_tiling(spec, target)
+    tile = _parts(tiling.parts, tiling.config.pixels)
+    name = f"{WINOGRAD[spec.tile, spec.kernel].name}, {INTEGERS}"
+    return Choice(name, tile, f"blocks of {tiling.tiles} tiles", 0.0)
+
+
 def _int8_depthwise(spec: Int8DepthwiseSpec, target: Target) -> Choice:
     name = f"depthwise, {INTEGERS}"
     return Choice(name, _plane_tile(spec.planes, target), CHANNEL_BLOCKS, 0.0)
@@ -291,6 +302,7 @@ DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
     StrassenCombinationsSpec: _sums_of_quadrants,
     RecurrenceSpec: _recurrence,
     Int8Conv2dSpec: _int8_conv2d,
+    Int8WinogradSpec: _int8_winograd,
     Int8DepthwiseSpec: _int8_depthwise,
     Int8BatchMatmulSpec: _int8_batch_matmul,
     PixelSizesSpec: _pixel_sizes,

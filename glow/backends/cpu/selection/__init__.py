@@ -51,6 +51,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
     ),
     "integers": (
         cpu.Int8Conv2dOp,
+        cpu.Int8WinogradConv2dOp,
         cpu.Int8DepthwiseConv2dOp,
         cpu.Int8SumPool2dOp,
         cpu.Int8MatmulOp,

@@ -207,14 +207,23 @@ def _check_winograd(
     op: instr.InstructionOp, spec: WinogradSpec, target: Target
 ) -> None:
     """Raises GlowError where layouts were assigned for another target."""
-    if not spec.supported():
-        raise GlowError(f"{op.name} has no kernel for these shapes", node=node_name(op))
+    check_supported(op, spec)
     checked(op, spec, wrong_winograd_config, target)
     tiling = choose_winograd_tiling(spec, target)
-    needed = list(scratch_sizes(tiling))
-    if list(op.attributes_view().ints("scratch")) != needed:
+    check_scratch(op, scratch_sizes(tiling))
+
+
+def check_supported(op: instr.InstructionOp, spec: WinogradSpec) -> None:
+    """Raises GlowError where there is no kernel."""
+    if not spec.supported():
+        raise GlowError(f"{op.name} has no kernel for these shapes", node=node_name(op))
+
+
+def check_scratch(op: instr.InstructionOp, needed: Sequence[int]) -> None:
+    """Raises GlowError unless an instruction has scratch memory of those sizes."""
+    if list(op.attributes_view().ints("scratch")) != list(needed):
         raise GlowError(
-            f"{op.name} needs scratch {needed} on this target",
+            f"{op.name} needs scratch {list(needed)} on this target",
             node=node_name(op),
             hint="layouts must be assigned for the target that code is made for",
         )

@@ -10,7 +10,12 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig, config_of
+from glow.backends.cpu.dialect.config import (
+    ConvConfig,
+    MatmulConfig,
+    WinogradConfig,
+    config_of,
+)
 from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
     Int8DepthwiseSpec,
     build_int8_depthwise,
@@ -24,6 +29,16 @@ from glow.backends.cpu.kernels.convolution.conv2d_config import wrong_conv_confi
 from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Conv2dSpec,
     build_int8_conv2d,
+)
+from glow.backends.cpu.kernels.int8_winograd.kernel import (
+    WRITTEN,
+    build_int8_winograd,
+)
+from glow.backends.cpu.kernels.int8_winograd.spec import (
+    Int8WinogradSpec,
+    int8_winograd_tiling,
+    scratch_sizes,
+    wrong_int8_winograd_config,
 )
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
     Int8BatchMatmulSpec,
@@ -42,7 +57,12 @@ from glow.backends.cpu.selection.common import (
     is_unsigned,
     named_first,
 )
-from glow.backends.cpu.selection.convolution import planes_of, window_of
+from glow.backends.cpu.selection.convolution import (
+    check_scratch,
+    check_supported,
+    planes_of,
+    window_of,
+)
 from glow.backends.cpu.selection.matmul import permuted_strides
 from glow.dialects import instr
 from glow.dialects.attributes import Attributes
@@ -77,6 +97,32 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     spec = checked(op, spec, wrong_conv_config, target)
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("int8_conv2d", spec, named_first(build_int8_conv2d), buffers)
+
+
+def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *epilogue_operands = op.ins
+    attributes = op.attributes_view()
+    batch, _, height, width, lanes = shape_of(image)
+    top, left, bottom, right = attributes.ints("pads")
+    spec = Int8WinogradSpec(
+        batch,
+        attributes.int("input_channels"),
+        attributes.int("output_channels"),
+        (height, width),
+        (top, left, bottom, right),
+        attributes.int("tile"),
+        lanes=lanes,
+        has_bias=True,
+        epilogue=epilogue_of(op, epilogue_operands),
+        zero_point=padding_of(attributes),
+        config=config_of(attributes, WinogradConfig),
+    )
+    check_supported(op, spec)
+    spec = checked(op, spec, wrong_int8_winograd_config, target)
+    check_scratch(op, scratch_sizes(int8_winograd_tiling(spec, target)))
+    buffers = [*op.outs, *op.inouts, image, weights, bias, *epilogue_operands]
+    build = named_first(build_int8_winograd)
+    return invoke("int8_winograd", spec, build, buffers, WRITTEN)
 
 
 def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -164,6 +210,7 @@ def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     cpu.Int8Conv2dOp: _conv2d,
+    cpu.Int8WinogradConv2dOp: _winograd,
     cpu.Int8DepthwiseConv2dOp: _depthwise,
     cpu.Int8SumPool2dOp: _sum_pool,
     cpu.Int8MatmulOp: _matmul,

@@ -11,8 +11,11 @@ from onnx import TensorProto, helper, numpy_helper, save
 from places import ROOT
 
 import glow
+from glow.backends.cpu.layout import winograd
+from glow.backends.cpu.layout.choose_packer import packer_of
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
+from glow.lowering.target.target import Target
 from glow.tools.glow import run_glow
 
 SMALL = ROOT / "docs" / "small.mlir"
@@ -55,6 +58,30 @@ def test_the_budget_decides(
     run_glow(["compile", str(model), *options, "-o", os.devnull])
     run_glow(["compile", str(model), *options])
     assert is_transformed(capsys.readouterr().out) == expected
+
+
+@pytest.mark.parametrize(("free", "expected"), [(10, False), (12, True)])
+def test_the_budget_decides_for_bytes(
+    free: int, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Transformed weights of 700 channels take 11 MB more."""
+    monkeypatch.setattr(winograd, "FREE_BYTES", free << 20)
+    path = tmp_path / "bytes.mlir"
+    path.write_text(
+        """
+        func.func @main(%x: tensor<1x700x28x28xui8>) -> tensor<1x700x28x28xi32> {
+          %w = glow.splat 1 : tensor<700x700x3x3xi8>
+          %z = glow.constant dense<3> : tensor<ui8>
+          %p = glow.constant dense<0> : tensor<i8>
+          %y = glow.conv2d_integer %x, %w, %z, %p pads [1, 1, 1, 1]
+            : tensor<1x700x28x28xi32>
+          func.return %y : tensor<1x700x28x28xi32>
+        }
+        """
+    )
+    module = load(path)
+    packer = packer_of(module, Target.from_string("wasm-simd"))
+    assert len(winograd.choose_winograd(module, packer, 0)) == expected
 
 
 @pytest.mark.parametrize(

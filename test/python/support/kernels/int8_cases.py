@@ -24,6 +24,13 @@ from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     build_int8_conv2d,
 )
 from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
+from glow.backends.cpu.kernels.int8_winograd.kernel import build_int8_winograd
+from glow.backends.cpu.kernels.int8_winograd.spec import (
+    Int8WinogradSpec,
+    buffers_of,
+    int8_winograd_tiling,
+)
+from glow.backends.cpu.kernels.int8_winograd.weights import pack, unpack
 from glow.backends.cpu.tiling.int8_tile import SIGN
 from glow.lowering.loop_builder.border import BorderClasses
 from glow.lowering.loop_builder.window import Window
@@ -177,6 +184,58 @@ def check_convolution(
         target,
     )
     np.testing.assert_array_equal(to_plain(sums, outputs), expected)
+
+
+WINOGRAD = {
+    "whole tiles": Int8WinogradSpec(1, 16, 16, (8, 8)),
+    "odd planes and channels": Int8WinogradSpec(2, 21, 7, (7, 9), zero_point=131),
+    "some pads": Int8WinogradSpec(2, 5, 33, (6, 11), (0, 1, 1, 0), zero_point=255),
+    "no pads": Int8WinogradSpec(1, 40, 24, (9, 6), (0, 0, 0, 0), zero_point=3),
+    "one tile": Int8WinogradSpec(1, 16, 40, (4, 4)),
+    "segments of rows": Int8WinogradSpec(1, 96, 4, (6, 39), zero_point=1),
+}
+"""Of tiles of 4 x 4; those of 2 x 2 cover the same planes."""
+
+
+def check_winograd(
+    spec: Int8WinogradSpec,
+    target: Target,
+    run: Run,
+    fill: tuple[int, int] | None = None,
+) -> None:
+    """The sums of random bytes are those of NumPy; or those of two numbers everywhere, which are
+    input and weight.
+    """
+    lanes = max(4, target.lanes(32))
+    spec = replace(spec, lanes=lanes, has_bias=True)
+    window = Window(spec.plane, (3, 3), pads=spec.pads)
+    case = Case(
+        (spec.in_channels, spec.out_channels), window, spec.batch, 1, spec.zero_point
+    )
+    x, w, bias, expected = operands(case, 1)
+    if fill is not None:
+        x[...], w[...] = fill
+        centred, wide = x.astype(np.float64) - case.zero_point, w.astype(np.float64)
+        constant = case.zero_point * wide.sum((1, 2, 3)).reshape(bias.shape)
+        expected = convolution(centred, wide, window, 1) + constant + bias
+    packed = pack(w, spec, target)
+    np.testing.assert_array_equal(unpack(packed.array(), spec, target), w)
+    scratch = buffers_of(int8_winograd_tiling(spec, target))
+    sums, *_ = run(
+        build_int8_winograd("winograd", spec, target),
+        [
+            np.zeros(spec.output_type.get_shape(), np.int32),
+            np.zeros(scratch.patches.get_shape(), np.int16),
+            np.zeros(scratch.products.get_shape(), np.int32),
+        ],
+        [
+            to_blocks(x, lanes),
+            packed.array(),
+            to_blocks(bias, lanes).reshape(-1, lanes),
+        ],
+        target,
+    )
+    np.testing.assert_array_equal(to_plain(sums, spec.out_channels), expected)
 
 
 def check_depthwise(one: Case, target: Target, run: Run) -> None:

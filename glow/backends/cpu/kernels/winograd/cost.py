@@ -86,7 +86,7 @@ def direct_cycles(spec: WinogradSpec, target: Target) -> float:
         )
 
     planes = sum(part.tiles * plane(part) for part in tiling.parts)
-    cycles = TAP_LOOPS * spec.batch * planes * _taps_inside(spec)
+    cycles = TAP_LOOPS * spec.batch * planes * taps_inside(spec)
     return max(cycles, _weight_cycles(spec, direct.packed_weights, target.core))
 
 
@@ -103,7 +103,7 @@ def _direct_window(spec: WinogradSpec) -> Window:
     return Window((1, width), (1, spec.kernel), pads=(0, top, 0, bottom))
 
 
-def _taps_inside(spec: WinogradSpec) -> float:
+def taps_inside(spec: WinogradSpec) -> float:
     """The share of the taps that lie in the image; a direct convolution skips the others."""
     sizes = zip(spec.output_plane, spec.kernel_plane, strict=True)
     height, width = (kernel * size for size, kernel in sizes)

@@ -28,7 +28,7 @@ from glow.backends.cpu.kernels.winograd.phases import (
 from glow.backends.cpu.kernels.winograd.pixel_sizes import SizesPhase, pixel_sizes_of
 from glow.backends.cpu.kernels.winograd.prefetch import BlockAhead, planes_are_far
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
-from glow.backends.cpu.kernels.winograd.tiles import Origin, Scratch
+from glow.backends.cpu.kernels.winograd.tiles import Origin, Scratch, block_origin
 from glow.backends.cpu.kernels.winograd.tiling import (
     WinogradTiling,
     choose_winograd_tiling,
@@ -244,25 +244,13 @@ class _Winograd:
             segments = tiling.segments // tiling.shared_segments
 
             def block(number: Index) -> None:
-                following = self._origin(b.add(number, 1))
-                run_block(self._origin(number), following)
+                following = block_origin(b, tiling, b.add(number, 1))
+                run_block(block_origin(b, tiling, number), following)
 
             first = b.mul(low, count * segments)
             b.loop(first, b.mul(stop, segments), 1, block)
 
         return tiling.regions, body
-
-    def _origin(self, number: Index) -> Origin:
-        """Where a block starts: blocks are segments of rows, or several rows."""
-        b, tiling, spec = self.builder, self.tiling, self.spec
-        block, segment = b.unflatten(number, (tiling.row_blocks, tiling.segments))
-        row = b.mul(block, tiling.block_rows)
-        across = b.mul(segment, tiling.tiles_across)
-        if spec.tile_rows % tiling.block_rows:
-            row = b.minimum(row, spec.tile_rows - tiling.block_rows)
-        if spec.tiles_across % tiling.tiles_across:
-            across = b.minimum(across, spec.tiles_across - tiling.tiles_across)
-        return Origin(row, across)
 
     def _all_phases(self, at: _Arguments) -> Callable[[Origin, Origin], None]:
         """What takes the block at an origin through all phases, before that at another."""

@@ -314,7 +314,7 @@ def store_pixels(
 ) -> None:
     """Stores some outputs of a tile after bias and epilogue; they lie along a tensor's axis."""
     shape, axes = (len(pixels), spec.lanes), (axis, 4)
-    value = b.constant(0.0, types.vector_type(shape, spec.element))
+    value = b.constant(0.0, types.vector_type(shape, types.element_of(pixels[0])))
     for j, pixel in enumerate(pixels):
         value = b.insert(pixel, value, j)
 
@@ -322,7 +322,7 @@ def store_pixels(
         return b.broadcast(b.vector_load(spec.lanes, buffer, where[1], 0), shape)
 
     if stores.bias is not None:
-        value = b.addf(value, channel(stores.bias))
+        value = b.add_values(value, channel(stores.bias))
     value = apply_epilogue(
         b,
         spec.epilogue,

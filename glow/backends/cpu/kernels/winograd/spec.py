@@ -21,11 +21,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import WinogradConfig
+from glow.backends.cpu.tiling.tiles import TileModel
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue
+from glow.lowering.target.target import Target
 
 Pair = tuple[int, int]
 
@@ -70,7 +73,7 @@ class WinogradSpec:
     lanes: int = 16
     has_bias: bool = False
     epilogue: Epilogue | None = None
-    element: AnyFloat = f32
+    element: Attribute = f32
     has_zero_taps: bool = False
     axes: tuple[int, ...] = BOTH
     config: WinogradConfig | None = None
@@ -192,6 +195,11 @@ class WinogradSpec:
     def packed_weights(self) -> int:
         """The number of packed weights."""
         return self.positions * self.in_channels * self.output_blocks * self.lanes
+
+    def model(self, target: Target) -> TileModel:
+        """What register tiles of the products cost."""
+        vector_bytes = self.lanes * types.bit_width(self.element) // 8
+        return TileModel(self.in_channels, vector_bytes, target)
 
     def supported(self) -> bool:
         """Whether a tile fits the plane, only patch borders can lie in the padding, and all

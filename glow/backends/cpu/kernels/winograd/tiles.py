@@ -48,6 +48,19 @@ class Tile(NamedTuple):
     shared_rows: Index
 
 
+def block_origin(b: LoopBuilder, tiling: WinogradTiling, number: Index) -> Origin:
+    """Where a block starts: blocks are segments of rows, or several rows."""
+    spec = tiling.spec
+    block, segment = b.unflatten(number, (tiling.row_blocks, tiling.segments))
+    row = b.mul(block, tiling.block_rows)
+    across = b.mul(segment, tiling.tiles_across)
+    if spec.tile_rows % tiling.block_rows:
+        row = b.minimum(row, spec.tile_rows - tiling.block_rows)
+    if spec.tiles_across % tiling.tiles_across:
+        across = b.minimum(across, spec.tiles_across - tiling.tiles_across)
+    return Origin(row, across)
+
+
 TileBody: TypeAlias = Callable[[Tile], None]
 
 
@@ -95,26 +108,37 @@ class PatchAxis:
             position = b.minimum(position, self.spec.plane[self.axis] - 1)
         return position
 
-    def select(self, b: LoopBuilder, values: Sequence[SSAValue]) -> list[SSAValue]:
-        """The values of the rows (columns), zero in the padding."""
-        before, after = self._pads
+    def select(
+        self, b: LoopBuilder, values: Sequence[SSAValue], fill: float = 0.0
+    ) -> list[SSAValue]:
+        """The values of the rows (columns), `fill` in the padding."""
         result = list(values)
-        for index in range(before):
-            outside = b.compare("slt", self.origin, before - index)
-            result[index] = _zero_if(b, outside, result[index])
-        end = self.spec.output_plane[self.axis] - self.spec.tile_plane[self.axis]
-        for index in range(after):
-            outside = b.compare("sgt", self.origin, end - after + index)
-            result[-1 - index] = _zero_if(b, outside, result[-1 - index])
+        for index, outside in self.outside(b).items():
+            padding = b.like(fill, result[index])
+            result[index] = chosen(b, outside, padding, result[index])
         return result
+
+    def outside(self, b: LoopBuilder) -> dict[int, Condition]:
+        """Whether those rows (columns) are padding that may be; from the end they are negative."""
+        before, after = self._pads
+        end = self.spec.output_plane[self.axis] - self.spec.tile_plane[self.axis]
+        first = {
+            index: b.compare("slt", self.origin, before - index)
+            for index in range(before)
+        }
+        last = {
+            -1 - index: b.compare("sgt", self.origin, end - after + index)
+            for index in range(after)
+        }
+        return first | last
 
     @property
     def _pads(self) -> tuple[int, int]:
         return self.spec.pads[self.axis], self.spec.pads[self.axis + 2]
 
 
-def _zero_if(b: LoopBuilder, outside: Condition, value: SSAValue) -> SSAValue:
-    zero = b.like(0.0, value)
-    if isinstance(outside, bool):
-        return zero if outside else value
-    return b.select(outside, zero, value)
+def chosen(b: LoopBuilder, condition: Condition, a: SSAValue, c: SSAValue) -> SSAValue:
+    """A vector where a condition holds, else another."""
+    if isinstance(condition, bool):
+        return a if condition else c
+    return b.select(condition, a, c)

@@ -218,13 +218,13 @@ def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling
     if spec.config is None:
         return _choose_tiling(spec.bare, target)
     parts = channel_parts(spec.output_blocks, spec.config.blocks)
-    return WinogradTiling(spec.bare, spec.config, _model(spec, target), parts)
+    return WinogradTiling(spec.bare, spec.config, spec.model(target), parts)
 
 
 @bounded_cache
 def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     across, rows = spec.tiles_across, spec.tile_rows
-    least_tiles = _model(spec, target).max_pixels(TILE_BLOCKS)
+    least_tiles = spec.model(target).max_pixels(TILE_BLOCKS)
     most_rows, most_segments = rows // MIN_FUSED_BLOCKS, across // least_tiles
     cuts = [(count, 1) for count in range(most_rows, 0, -1)]
     least = 2 if most_rows else _least_segments(spec)
@@ -248,11 +248,6 @@ def _least_segments(spec: WinogradSpec) -> int:
     return -(-MIN_FUSED_BLOCKS // spec.tile_rows) if few else spec.tiles_across + 1
 
 
-def _model(spec: WinogradSpec, target: Target) -> TileModel:
-    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
-    return TileModel(spec.in_channels, vector_bytes, target)
-
-
 def _best(tilings: Sequence[WinogradTiling]) -> WinogradTiling:
     """The one with the fewest cycles; if weights are in the L2, the smallest of almost equals."""
     cheapest = min(tilings, key=WinogradTiling.product_cycles)
@@ -272,7 +267,7 @@ def winograd_tiling(
     fused: bool = False,
 ) -> WinogradTiling:
     """The tiling with blocks of that many tile rows, or of segments of one."""
-    model = _model(spec, target)
+    model = spec.model(target)
     tiles = block_rows * -(-spec.tiles_across // segments)
     blocks = choose_blocks(model, spec.output_blocks, [(1, tiles)])
     parts = channel_parts(spec.output_blocks, blocks)

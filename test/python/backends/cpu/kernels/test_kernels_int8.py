@@ -11,10 +11,12 @@ from support.kernels.int8_cases import (
     DEPTHWISE,
     POOLS,
     SAME,
+    WINOGRAD,
     Array,
     check_convolution,
     check_depthwise,
     check_sum_pool,
+    check_winograd,
     to_blocks,
     to_plain,
 )
@@ -24,6 +26,9 @@ from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.channelwise.pool import PoolSpec, build_pool
+from glow.backends.cpu.kernels.int8_winograd.kernel import build_int8_winograd
+from glow.backends.cpu.kernels.int8_winograd.spec import FORMS, Int8WinogradSpec
+from glow.backends.cpu.kernels.int8_winograd.weights import largest_sum
 from glow.backends.cpu.tiling.int8_tile import WORD, dot
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
@@ -138,6 +143,37 @@ def test_convolution_of_signed_bytes_is_exact(name: str) -> None:
 @pytest.mark.parametrize("case", sorted(CASES))
 def test_borders_have_a_bias_of_their_own(case: str, signed: bool) -> None:
     check_convolution(CASES[case], HOST, run_kernel, signed=signed, borders=True)
+
+
+@pytest.mark.parametrize("tile", sorted(FORMS))
+@pytest.mark.parametrize("case", sorted(WINOGRAD))
+def test_winograd_is_exact(case: str, tile: int) -> None:
+    """On vectors of four lanes, as WebAssembly has them."""
+    check_winograd(replace(WINOGRAD[case], tile=tile), TARGETS["scalar"], run_kernel)
+
+
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_winograd_of_targets(name: str) -> None:
+    check_winograd(WINOGRAD["odd planes and channels"], TARGETS[name], run_kernel)
+
+
+@pytest.mark.parametrize("zero_point", [0, 255])
+@pytest.mark.parametrize("fill", [(255, -128), (255, 127), (0, -128)])
+def test_winograd_is_exact_of_the_largest_sums(
+    fill: tuple[int, int], zero_point: int
+) -> None:
+    """114 channels of the largest bytes are the most that tiles of four may sum up."""
+    spec = Int8WinogradSpec(1, 114, 5, (5, 6), zero_point=zero_point)
+    largest = np.full((1, 114, 3, 3), -128, np.int8)
+    assert largest_sum(largest) < FORMS[4].limit
+    assert largest_sum(np.repeat(largest, 2, 1)) >= FORMS[4].limit
+    check_winograd(spec, TARGETS["scalar"], run_kernel, fill)
+
+
+def test_winograd_needs_a_plane_for_its_tile() -> None:
+    spec = Int8WinogradSpec(1, 16, 16, (3, 8), lanes=4)
+    with pytest.raises(ValueError, match="needs small pads and a tile"):
+        build_int8_winograd("winograd", spec, HOST)
 
 
 @pytest.mark.parametrize("unsigned", [True, False])

@@ -40,7 +40,7 @@ from glow.backends.cpu.kernels.winograd.weights import (
     pack_winograd_weights,
     unpack_winograd_weights,
 )
-from glow.backends.cpu.reference.nodes import largest_of_squares
+from glow.backends.cpu.reference.winograd import largest_of_squares
 from glow.backends.cpu.report.algorithms import WINOGRAD_LINES
 from glow.dialects.arith import Arith
 from glow.dialects.memref import MemRef

@@ -22,7 +22,7 @@ from glow.backends.cpu.kernels.winograd.pixel_sizes import (
 )
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.kernels.winograd.weights import pack_winograd_weights
-from glow.backends.cpu.reference.nodes import largest_of_squares
+from glow.backends.cpu.reference.winograd import largest_of_squares
 from glow.lowering.loop_builder.magnitudes import INFINITY
 
 UNTOUCHED = 12345.0
