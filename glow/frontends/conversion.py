@@ -67,7 +67,7 @@ class Conversion(ABC):
                 if old.type != new.type:
                     raise GlowError(f"it says {old.type}, and gives {new.type}")
             builder.replace(*values)
-            self._fold(builder)
+            self.settle(builder)
         except (GlowError, VerifyException) as error:
             reason = error.message if isinstance(error, GlowError) else str(error)
             self.refuse(op, reason)
@@ -80,7 +80,7 @@ class Conversion(ABC):
         self.failures.append(f"'{op.name}' at {place_of(op)} ({line})")
         self.notes.append(f"{place_of(op)}: note: '{op.name}': {line}")
 
-    def _fold(self, builder: GraphBuilder) -> None:
+    def settle(self, builder: GraphBuilder) -> None:
         """Compute the new nodes on small constants, which later conversions look at."""
         for node in builder.made:
             if node.parent is not None and _is_small(node):

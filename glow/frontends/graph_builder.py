@@ -22,6 +22,7 @@ from glow.dialects.glow import (
     ReshapeOp,
     SliceOp,
     SplatOp,
+    TransposeOp,
 )
 from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.dialects.weight_table import Array, dtype_of, element_type_of
@@ -67,6 +68,9 @@ class GraphBuilder(NodeBuilder):
         if isinstance(owner, ReshapeOp):
             array = self.known(owner.input)
             return None if array is None else array.reshape(shape_of(value))
+        if isinstance(owner, TransposeOp):
+            array, order = self.known(owner.input), owner.attributes_view()
+            return None if array is None else array.transpose(order.ints("permutation"))
         return constant_value(value) if isinstance(owner, ConstantOp) else None
 
     def known_number(self, value: SSAValue, what: str) -> float:

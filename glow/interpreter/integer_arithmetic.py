@@ -92,7 +92,14 @@ def scaled(accumulators: Array, multiplier: Array, fixed: bool) -> Array:
     multiplier = np.asarray(multiplier, np.float32)
     if not fixed:
         return accumulators.astype(np.float32) * multiplier
-    factor, shift = fixed_points(multiplier)
+    return shifted(accumulators, *fixed_points(multiplier))
+
+
+def shifted(accumulators: Array, factor: Integers, shift: Integers) -> Integers:
+    """Integers times a factor, shifted to the right, where halves are rounded up.
+
+    TOSA 1.0 calls it `apply_scale_32` without double rounding.
+    """
     half = np.int64(1) << (shift - 1)
     return (accumulators.astype(np.int64) * factor + half) >> shift
 

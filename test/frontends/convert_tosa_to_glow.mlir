@@ -35,7 +35,7 @@ func.func @mean(%x: tensor<2x4x4xf32>) -> tensor<2x1xf32> {
 
 // A product and its `rescale` are one product of quantized elements; the weights have the ratios.
 // CHECK-LABEL: func.func @quantized(
-// CHECK: quant.scast %{{.*}} : tensor<1x1x3x3xi8> to tensor<1x1x3x3x!quant.uniform<i8:f32, 1.000000e+00:-3>>
+// CHECK: quant.scast %x : tensor<1x3x3x1xi8> to tensor<1x3x3x1x!quant.uniform<i8:f32, 1.000000e+00:-3>>
 // CHECK: glow.conv2d
 // CHECK-SAME: !quant.uniform<i8:f32, 1.000000e+00:5>
 func.func @quantized(%x: tensor<1x3x3x1xi8>) -> tensor<1x3x3x2xi8> {
@@ -69,6 +69,8 @@ func.func @exactly(%x: tensor<4xi8>) -> tensor<4xi32> {
   return %0 : tensor<4xi32>
 }
 
+// -----
+
 // Sums of halves are single: what is multiplied is widened before.
 // CHECK-LABEL: func.func @matmul_of_halves(
 // CHECK: %[[X:.*]] = glow.convert %x : tensor<1x2x3xf32>
@@ -78,4 +80,51 @@ func.func @matmul_of_halves(%x: tensor<1x2x3xf16>, %y: tensor<1x3x4xf16>) -> ten
   %zero = "tosa.const"() <{values = dense<0.0> : tensor<1xf16>}> : () -> tensor<1xf16>
   %0 = "tosa.matmul"(%x, %y, %zero, %zero) : (tensor<1x2x3xf16>, tensor<1x3x4xf16>, tensor<1xf16>, tensor<1xf16>) -> tensor<1x2x4xf32>
   func.return %0 : tensor<1x2x4xf32>
+}
+
+// -----
+
+// What is between two rescales is one node; bounds change the scale, too.
+// CHECK-LABEL: func.func @between(
+// CHECK: %[[A:.*]] = quant.scast %a : {{.*}}!quant.uniform<i8:f32, 0.51{{[0-9]*}}:-3>>
+// CHECK: %[[B:.*]] = quant.scast %b : {{.*}}!quant.uniform<i8:f32, 0.72{{[0-9]*}}:5>>
+// CHECK: %[[SUM:.*]] = glow.add %[[A]], %[[B]] : tensor<4x!quant.uniform<i8:f32, 1.000000e+00:7>>
+// CHECK: %[[BYTES:.*]] = quant.scast %[[SUM]]
+// CHECK: %[[C:.*]] = quant.scast %[[BYTES]] : tensor<4xi8> to tensor<4x!quant.uniform<i8:f32, 0.51{{[0-9]*}}:7>>
+// CHECK: %[[D:.*]] = glow.relu %[[C]] : tensor<4x!quant.uniform<i8:f32, 1.000000e+00:2>>
+// CHECK: %[[RESULT:.*]] = quant.scast %[[D]]
+// CHECK: func.return %[[RESULT]]
+func.func @between(%a: tensor<4xi8>, %b: tensor<4xi8>) -> tensor<4xi8> {
+  %m = "tosa.const"() <{values = dense<1100000000> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %n = "tosa.const"() <{values = dense<1550000000> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %one = "tosa.const"() <{values = dense<1073741824> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %s = "tosa.const"() <{values = dense<11> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %t = "tosa.const"() <{values = dense<50> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %u = "tosa.const"() <{values = dense<31> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %az = "tosa.const"() <{values = dense<-3> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %bz = "tosa.const"() <{values = dense<5> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %yz = "tosa.const"() <{values = dense<7> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %wz = "tosa.const"() <{values = dense<2> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %zero = "tosa.const"() <{values = dense<0> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %0 = tosa.rescale %a, %m, %s, %az, %zero {scale32 = true, rounding_mode = SINGLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi32>) -> tensor<4xi32>
+  %1 = tosa.rescale %b, %n, %s, %bz, %zero {scale32 = true, rounding_mode = SINGLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi32>) -> tensor<4xi32>
+  %2 = tosa.add %0, %1 : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %3 = tosa.rescale %2, %one, %t, %zero, %yz {scale32 = true, rounding_mode = SINGLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  %4 = tosa.rescale %3, %m, %u, %yz, %wz {scale32 = true, rounding_mode = SINGLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<4xi8>
+  %5 = tosa.clamp %4 {min_val = 2 : i8, max_val = 127 : i8} : (tensor<4xi8>) -> tensor<4xi8>
+  return %5 : tensor<4xi8>
+}
+
+// -----
+
+// Half of a byte is halfway between two numbers too often: TOSA's integers stay.
+// CHECK-LABEL: func.func @half(
+// CHECK-NOT: quant
+// CHECK: glow.shift_right
+func.func @half(%a: tensor<4xi8>) -> tensor<4xi8> {
+  %m = "tosa.const"() <{values = dense<1073741824> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %s = "tosa.const"() <{values = dense<31> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %0 = tosa.rescale %a, %m, %s, %z, %z {scale32 = true, rounding_mode = SINGLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<4xi8>
+  return %0 : tensor<4xi8>
 }

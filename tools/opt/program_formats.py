@@ -81,7 +81,7 @@ def write_format(
     else:
         form = chosen_form(module, request.weights, output)
         target = getattr(import_module(f"glow.exporters.{name}"), name.upper())
-        program = export_program(module, target, form)
+        program = export_program(module, target, form, request.options.numerics)
     write_program(program, output, stream, files)
 
 

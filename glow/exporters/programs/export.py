@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp
+from glow.dialects.numerics import NUMERICS
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module, stored_value
@@ -40,13 +41,16 @@ from glow.passes.rewriting.node_builder import NodeBuilder, erase_dead_nodes
 from glow.passes.rewriting.scalar_bodies import has_scalar_body
 from glow.signature import main_function, signature_of
 
+FAST = NUMERICS[-1]
+"""The numerics that allow results to differ."""
+
 
 @dataclass(frozen=True)
 class Format(Generic[W]):
     """What a format can say: its name, its writer, and what writes each node."""
 
     name: str
-    writer: Callable[[str], W]
+    writer: Callable[[str, bool], W]
     handlers: Mapping[type[Operation], Handler[W]]
     controls: Mapping[type[Operation], Control[W]]
     elementwise: Handler[W]
@@ -89,12 +93,15 @@ class Program:
 
 
 def export_program(
-    module: ModuleOp, target: Format[W], weights: str = RESOURCE
+    module: ModuleOp,
+    target: Format[W],
+    weights: str = RESOURCE,
+    numerics: str = NUMERICS[0],
 ) -> Program:
     """The program of a graph; raises GlowError naming all that the format cannot say."""
     function = main_function(prepared(module, target))
     check_plain(function)
-    signature, writer = signature_of(function), target.writer(weights)
+    signature, writer = signature_of(function), target.writer(weights, numerics == FAST)
     block = function.body.block
     for argument in block.args:
         kind = writer.type_of(argument.type)

@@ -34,7 +34,9 @@ class ProgramWriter:
     VALUE: ClassVar[str] = "value"
     """The attribute that it has the value in."""
 
-    def __init__(self, weights: str) -> None:
+    def __init__(self, weights: str, is_fast: bool = False) -> None:
+        self.is_fast = is_fast
+        """Whether results may differ, `numerics="fast"`, for a simpler program."""
         self.entry = self.block = Block()
         self.weights = Weights(weights, self.entry, (self.CONSTANT, self.VALUE))
         self._values: dict[SSAValue, SSAValue] = {}

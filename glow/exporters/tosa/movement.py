@@ -74,7 +74,12 @@ def _thinned(writer: TosaWriter, value: SSAValue, axis: int, step: int) -> SSAVa
 
 
 def _pad(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
-    view, (value,) = op.attributes_view(), inputs
+    return padded(writer, op, inputs[0], op.attributes_view().float("value"))
+
+
+def padded(writer: TosaWriter, op: NodeOp, value: SSAValue, number: float) -> SSAValue:
+    """A value with a border of a number, or cropped."""
+    view = op.attributes_view()
     pads, rank = view.ints("pads"), len(shape_of(value))
     low, high = pads[:rank], pads[rank:]
     starts = [max(-one, 0) for one in low]
@@ -84,7 +89,7 @@ def _pad(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue
     ]
     value = writer.slice(value, starts, sizes)
     low, high = ([max(one, 0) for one in ends] for ends in (low, high))
-    return writer.pad(value, low, high, view.float("value"))
+    return writer.pad(value, low, high, number)
 
 
 def _gather(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:

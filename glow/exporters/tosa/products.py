@@ -122,15 +122,32 @@ def average_pool(
 
 
 def matmul(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
-    """All batches are one axis; rows of one matrix are rows of a larger one."""
-    view, result = op.attributes_view(), shape_of(op.results[0])
-    lhs = _turned(writer, inputs[0], view.has("transpose_lhs"))
-    rhs = _turned(writer, inputs[1], view.has("transpose_rhs"))
+    """A product of floats."""
+    product = multiplied(writer, op, inputs, (0, 0), element_of(inputs[0]))
+    return writer.reshape(product, shape_of(op.results[0]))
+
+
+def multiplied(
+    writer: TosaWriter,
+    op: NodeOp,
+    inputs: Sequence[SSAValue],
+    zeros: Sequence[int],
+    total: Attribute,
+) -> SSAValue:
+    """Sums [B, M, N] of elements less their zero points.
+
+    All batches are one axis; rows of one matrix are rows of a larger one.
+    """
+    turned = {"transpose_lhs", "transpose_rhs"} & set(op.property_names())
+    view = op.attributes_view()
+    turned = {name for name in turned if view.has(name)}
+    lhs = _turned(writer, inputs[0], "transpose_lhs" in turned)
+    rhs = _turned(writer, inputs[1], "transpose_rhs" in turned)
     if len(shape_of(rhs)) == 2:
         rows = prod(shape_of(lhs)[:-1])
         flat = writer.reshape(lhs, [1, rows, shape_of(lhs)[-1]])
-        product = writer.product(flat, writer.reshape(rhs, [1, *shape_of(rhs)]))
-        return writer.reshape(product, result)
+        matrix = writer.reshape(rhs, [1, *shape_of(rhs)])
+        return writer.product(flat, matrix, zeros, total)
     batch = broadcast_shape([shape_of(lhs)[:-2], shape_of(rhs)[:-2]])
     operands: list[SSAValue] = []
     for value in (lhs, rhs):
@@ -138,7 +155,7 @@ def matmul(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAVal
         own = [*[1] * (len(batch) + 2 - len(shape_of(value))), *shape_of(value)]
         value = writer.tile(writer.reshape(value, own), [*batch, *matrix])
         operands.append(writer.reshape(value, [prod(batch), *matrix]))
-    return writer.reshape(writer.product(operands[0], operands[1]), result)
+    return writer.product(operands[0], operands[1], zeros, total)
 
 
 def _turned(writer: TosaWriter, value: SSAValue, turned: bool) -> SSAValue:

@@ -30,15 +30,16 @@ from glow.frontends.fold_reshapes import fold_reshapes
 from glow.frontends.graph_builder import GraphBuilder
 from glow.frontends.inline_calls import inline_calls
 from glow.frontends.results import name_results
-from glow.frontends.tosa import elementwise, movement, quantized, windows
+from glow.frontends.tosa import elementwise, movement, rescale, windows
 from glow.frontends.tosa.fold_groups import fold_groups
-from glow.frontends.tosa.tosa_builder import TosaBuilder
+from glow.frontends.tosa.tosa_builder import Rescaled, TosaBuilder
+from glow.passes.quantization.integer.fold_storage_casts import fold, fold_storage_casts
 from glow.passes.rewriting.node_builder import erase, erase_dead_nodes
 
 HANDLERS = {
     **elementwise.HANDLERS,
     **movement.HANDLERS,
-    **quantized.HANDLERS,
+    **rescale.HANDLERS,
     **windows.HANDLERS,
 }
 
@@ -67,12 +68,17 @@ class ConvertTosaToGlowPass(ModulePass):
         fold_positions(op)
         fold_reshapes(op)
         fold_broadcasts(op)
+        fold_storage_casts(op)
         fold_groups(op)
         erase_dead_nodes(op)
 
 
 class TosaConversion(Conversion):
     """Converts TOSA; shapes are read by those whose operands they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rescaled: dict[SSAValue, Rescaled] = {}
 
     def is_foreign(self, op: Operation) -> bool:
         """All but shapes."""
@@ -84,5 +90,12 @@ class TosaConversion(Conversion):
         name = op.name.partition(".")[2]
         if name not in HANDLERS:
             raise GlowError("not supported")
-        builder = TosaBuilder(op)
+        builder = TosaBuilder(op, self.rescaled)
         return builder, [HANDLERS[name](builder)]
+
+    def settle(self, builder: GraphBuilder) -> None:
+        """Move quantized elements instead of their integers, too."""
+        super().settle(builder)
+        for node in builder.made:
+            if node.parent is not None:
+                fold(node)

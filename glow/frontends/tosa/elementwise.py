@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, i1, i64
+from xdsl.dialects.builtin import AnyFloat, f32, i1, i8, i64
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
@@ -13,7 +13,8 @@ from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, element_of
 from glow.dialects.weight_table import dtype_of
 from glow.frontends.formulas import averages
-from glow.frontends.tosa.quantized import saturated
+from glow.frontends.tosa import borders
+from glow.frontends.tosa.quantized import clamped
 from glow.frontends.tosa.tosa_builder import Handlers, TosaBuilder
 
 NODES: Mapping[str, type[NodeOp]] = {
@@ -84,8 +85,12 @@ def multiply(builder: TosaBuilder) -> SSAValue:
     lhs, rhs, *rest = builder.op.operands
     shift = builder.numbers(rest[0], "the shift")[0] if rest else 0
     if shift == 0:
-        mean = averages.scaled_sum(builder, lhs, rhs)
-        return mean or _quotient(builder) or builder.node(glow.MulOp, lhs, rhs)
+        return (
+            averages.scaled_sum(builder, lhs, rhs)
+            or _quotient(builder)
+            or borders.with_scale(builder, lhs, rhs)
+            or builder.node(glow.MulOp, lhs, rhs)
+        )
     wide = [builder.convert(one, i64) for one in (lhs, rhs)]
     product = builder.node(glow.MulOp, *wide)
     half = builder.number(1 << (shift - 1), product)
@@ -113,7 +118,7 @@ def negate(builder: TosaBuilder) -> SSAValue:
         return builder.node(glow.NegOp, x)
     total = builder.number(builder.zero_point(1) + builder.zero_point(2), x)
     wide = [builder.convert(one, i64) for one in (total, x)]
-    return saturated(builder, builder.node(glow.SubOp, *wide))
+    return builder.saturated(builder.node(glow.SubOp, *wide))
 
 
 def clamp(builder: TosaBuilder) -> SSAValue:
@@ -123,7 +128,8 @@ def clamp(builder: TosaBuilder) -> SSAValue:
     low, high = builder.scalar("min_val"), builder.scalar("max_val")
     dtype = dtype_of(element_of(x))
     if dtype.kind in "biu":
-        return builder.clamp(x, int(low), int(high))
+        bounds = int(low), int(high)
+        return clamped(builder, x, *bounds) or builder.clamp(x, *bounds)
     largest = _largest(dtype)
     low, high = (
         float(np.copysign(np.inf, one)) if abs(one) >= largest else one
@@ -160,6 +166,10 @@ def cast(builder: TosaBuilder) -> SSAValue:
     target = builder.result.element_type
     is_float = dtype_of(element_of(x)).kind not in "biu"
     dtype = dtype_of(target)
+    if target == f32:
+        return borders.dequantized(builder, x) or builder.convert(x, target)
+    if target == i8:
+        return borders.quantized(builder, x) or builder.convert(x, target)
     if is_float and dtype.kind in "iu":
         bounds = np.iinfo(dtype.name)
         x = builder.node(glow.RoundOp, x)

@@ -11,10 +11,12 @@ from xdsl.utils.hints import isa
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp, element_of, shape_of
+from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import dense_to_numpy
+from glow.frontends.tosa.quantized import as_quantized, element, quantized_node
 from glow.frontends.tosa.tosa_builder import Handlers, TosaBuilder
+from glow.passes.quantization.integer.fold_storage_casts import behind
 
 
 def constant(builder: TosaBuilder) -> SSAValue:
@@ -119,9 +121,10 @@ def table(builder: TosaBuilder) -> SSAValue:
     value, entries = builder.op.operands
     if dtype_of(element_of(value)) != np.int8:
         raise GlowError(f"a table for {element_of(value)} is not supported")
-    wide = builder.convert(value, i32)
-    places = builder.node(glow.AddOp, wide, builder.number(128, wide))
-    return builder.node(glow.GatherOp, entries, places, axis=0)
+    kind = element(value, 0)
+    target, source = tensor_type(shape_of(value), kind), behind(value)
+    source = source or as_quantized(builder, value, kind)
+    return quantized_node(builder, glow.LookupTableOp, [source, entries], target)
 
 
 REDUCTIONS: Mapping[str, type[NodeOp]] = {

@@ -8,6 +8,7 @@ quantized elements (`rescale.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -16,9 +17,11 @@ from glow.dialects import glow
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, shape_of, tensor_type
+from glow.dialects.quant import UniformQuantizedType
 from glow.dialects.weight_table import dtype_of
-from glow.frontends.tosa.quantized import as_quantized, as_stored, unit_type
+from glow.frontends.tosa.quantized import as_quantized, as_stored, element
 from glow.frontends.tosa.tosa_builder import Handlers, TosaBuilder
+from glow.passes.quantization.integer.fold_storage_casts import behind
 
 
 def channels_first(builder: TosaBuilder, value: SSAValue) -> SSAValue:
@@ -173,11 +176,15 @@ def pool(builder: TosaBuilder) -> SSAValue:
     }
     if dtype_of(element_of(value)).kind not in "biu":
         return channels_last(builder, builder.node(node, value, **window))
-    points = [0, 0] if is_max else [builder.zero_point(1), builder.zero_point(2)]
-    value = as_quantized(builder, value, unit_type(value, points[0]))
+    source, points = behind(op.operands[0]), [0, 0]
+    if not is_max:
+        points = [builder.zero_point(1), builder.zero_point(2)]
+    kinds = [element(value, point) for point in points]
+    if is_max and source is not None:
+        kinds = [cast("UniformQuantizedType", element_of(source))] * 2
+    value = as_quantized(builder, value, kinds[0])
     like = channels_first_shape(builder.result.get_shape())
-    target = unit_type(value, points[1])
-    result = builder.create(node, [value], window, types=[tensor_type(like, target)])
+    result = builder.create(node, [value], window, types=[tensor_type(like, kinds[1])])
     return channels_last(builder, as_stored(builder, result))
 
 
