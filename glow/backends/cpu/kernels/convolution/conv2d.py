@@ -85,10 +85,11 @@ class Convolution:
         self.order = ConvOrder(spec, self.tiling)
         self.work_items = self.order.work_items
         self.channels_outermost = self.order.channels_outermost
-        # Every tile of channels reads all pixels again, and a single tap is little arithmetic
-        # to wait for those of the next block behind.
+        # An input beyond the L2 comes from afar, in each pass over all of its lines or in the first
+        # one over each. A single tap is little arithmetic to wait for pixels of the next block
+        # behind, and these lie in another plane, where no stream of the hardware leads.
         input_bytes = prod(spec.input_type.get_shape()) * types.byte_width(spec.element)
-        is_far = self.channels_outermost and input_bytes > target.l2_bytes
+        is_far = input_bytes > target.l2_bytes
         self.fetches_pixels = is_far and spec.window.kernel == (1, 1)
         self.turn: Index = 0
 

@@ -105,3 +105,15 @@ def test_conv2d_fetches_pixels_that_are_far() -> None:
         )
     ]
     assert 0 < fetched[0] < fetched[1]
+
+
+@pytest.mark.parametrize(("l2_bytes", "fetched"), [(2**15, True), (2**17, False)])
+def test_conv2d_fetches_far_pixels_past_near_weights(
+    l2_bytes: int, fetched: bool
+) -> None:
+    """All channels of a line come first, which read its pixels from afar only once."""
+    spec = Conv2dSpec(1, 32, 24, Window((20, 20), (1, 1)), lanes=LANES)
+    target = TARGET.with_core(l2_bytes=l2_bytes)
+    assert not ConvOrder(spec, conv_tiling(spec, target)).channels_outermost
+    names = {op.name for op in build_conv2d("kernel", spec, target).function.walk()}
+    assert ("memref.prefetch" in names) == fetched
