@@ -353,6 +353,15 @@ class Matrix:
         memory, indices, axes = self._rectangle(row, columns)
         self.builder.transfer_write(value, memory, indices, axes)
 
+    def fetch(self, row: Index, rows: int, group: ColumnGroup) -> None:
+        """Asks for the registers of a tile."""
+        b = self.builder
+        for down in range(rows):
+            for across in range(group.blocks):
+                column = b.mul(b.add(group.block, across), self.lanes)
+                where = (*self.position, b.add(row, down), column)
+                b.prefetch(self.plain, *where, locality=3)
+
     def _rectangle(
         self, row: Index, columns: Columns
     ) -> tuple[SSAValue, tuple[Index, ...], tuple[int, ...]]:

@@ -100,6 +100,15 @@ class TileStore:
         ]
         self.output.write_columns(self.apply(value, epilogue_operands), row, columns)
 
+    def fetch(self, row: Index, rows: int, group: ColumnGroup) -> None:
+        """Asks for what a tile reads and writes in the end."""
+        layouts = self.tile_epilogue.operand_layouts
+        operands = zip(layouts, self.epilogue_operands, strict=True)
+        full = [operand for layout, operand in operands if layout == "full"]
+        for matrix in (self.output, *full):
+            assert isinstance(matrix, Matrix)
+            matrix.fetch(row, rows, group)
+
     def apply(self, value: SSAValue, epilogue_operands: list[SSAValue]) -> SSAValue:
         """The value after bias and epilogue; scalars or vectors."""
         if self.tile_epilogue.has_bias:

@@ -89,7 +89,8 @@ class Convolution:
         # one over each. A single tap is little arithmetic to wait for pixels of the next block
         # behind, and these lie in another plane, where no stream of the hardware leads.
         input_bytes = prod(spec.input_type.get_shape()) * types.byte_width(spec.element)
-        is_far = input_bytes > target.l2_bytes
+        waits = self.channels_outermost or not target.prefers_small_loops
+        is_far = input_bytes > target.l2_bytes and waits
         self.fetches_pixels = is_far and spec.window.kernel == (1, 1)
         self.turn: Index = 0
 

@@ -112,6 +112,18 @@ class MatmulSpec:
         multiplied = elements * self.rows / (core.fma_per_cycle * target.lanes(32))
         return elements * F32_BYTES > target.l2_bytes and read > multiplied
 
+    def has_far_results(self, target: Target) -> bool:
+        """Whether C, and what the epilogue reads beside it, comes from beyond the L2.
+
+        A tile asks for its part before it multiplies: its stores would wait for all lines at once.
+        """
+        epilogue = self.tile_epilogue
+        full = epilogue.operand_layouts.count("full")
+        size = types.byte_width(epilogue.output(0).element_type)
+        written = self.rows * self.columns * size
+        is_far = (1 + full) * written > target.l2_bytes
+        return is_far and not target.prefers_small_loops
+
     @property
     def steps(self) -> int:
         """The groups along the depth."""
@@ -269,8 +281,8 @@ class _PackedProduct:
         epilogue_operands = matrices_of(
             builder, spec.tile_epilogue, operand_buffers, strides, extents
         )
-        store = TileStore(builder, spec.tile_epilogue, c, epilogue_operands)
-        self.store = PartialStore(builder, store, self.tile.rows)
+        self.results = TileStore(builder, spec.tile_epilogue, c, epilogue_operands)
+        self.store = PartialStore(builder, self.results, self.tile.rows)
 
     def rows(self, low: Index, high: Index) -> None:
         """Computes the tiles of rows [low, high), panel after panel."""
@@ -303,6 +315,8 @@ class _PackedProduct:
         shape = (self.tile.rows, group.blocks, self.split.lanes)
         unroll = self.tile.unroll(self.builder.target.core)
 
+        if self.spec.has_far_results(self.builder.target):
+            self.results.fetch(row, self.tile.rows, group)
         panel = self.spec.steps * group.blocks * self.split.lanes
         following = self.builder.mul(self.builder.add(unit, 1), panel)
         prefetch = self.prefetch.at(following, group, row)

@@ -16,6 +16,7 @@ from support.kernels.kernel_testing import (
 )
 from xdsl.dialects.builtin import f32
 
+from glow.backends.cpu.dialect.config import MatmulConfig
 from glow.backends.cpu.kernels.elementwise import activations
 from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
@@ -81,6 +82,23 @@ def test_matmul(rows: int, columns: int, depth: int, fused: bool) -> None:
 SCALE_ROWS = RegionEpilogue(
     ScalarRegion.trace(lambda b, x, r: b.mulf(x, r), [f32] * 2), ("row",)
 )
+
+
+@pytest.mark.parametrize(
+    ("l2_bytes", "counts"), [(2**16, (0, 0)), (2**15, (0, 48)), (2**11, (24, 48))]
+)
+def test_matmul_asks_for_results_that_are_far(
+    l2_bytes: int, counts: tuple[int, int]
+) -> None:
+    """The tile of C, and of what is added to it, if together they do not stay near."""
+    target = PRESETS["avx512"].with_core(l2_bytes=l2_bytes)
+    plain = MatmulSpec(64, 96, 32, config=MatmulConfig(8, 3))
+    for spec, count in zip(
+        (plain, replace(plain, epilogue=GELU_AND_ADD)), counts, strict=True
+    ):
+        function = build_matmul(spec, target).function
+        asked = [op for op in function.walk() if op.name == "memref.prefetch"]
+        assert len(asked) == 1 + count
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 20), (7, 16), (29, 50)])
