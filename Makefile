@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance backend-package fuzz test-opencl test-gpu interop ray serving-clients protocol mutants lint house typing bench clean
+.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance backend-package fuzz test-opencl test-ptx test-gpu interop ray serving-clients protocol mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 
 test-opencl: $(VENV)/.installed-dev  ## run operators and small networks on an OpenCL device (an hour)
 	$(BIN)/python test/fuzz/opencl/compare_device.py
+
+test-ptx: $(VENV)/.installed-dev  ## assemble all kernels of the networks for NVIDIA's GPUs (minutes)
+	$(BIN)/python -m benchmarks.devices.ptx
 
 test-gpu: $(VENV)/.installed-dev  ## compare kernels for many threads on an NVIDIA GPU (minutes)
 	$(BIN)/python test/fuzz/cuda/compare_gpu.py

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.cpu.native_function import (
@@ -13,7 +15,11 @@ from glow.backends.cpu.native_function import (
 )
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.kernel_table import KernelTable
-from glow.backends.cuda.cuda_function import CudaFunction, check_device_memory
+from glow.backends.cuda.cuda_function import (
+    CudaFunction,
+    check_device_memory,
+    load_kernel,
+)
 from glow.backends.cuda.driver import CudaDevice, open_driver
 from glow.backends.cuda.ptx import kernel_assemblies
 from glow.dialects.errors import GlowError
@@ -48,12 +54,12 @@ def build_function(
     check_device_memory(device, program.sizes)
     weights_of(module).clear()
     let_go(program)
-    kernels = kernel_assemblies(program, target)
+    entries = kernel_assemblies(program, target, partial(load_kernel, device))
     arguments = native_arguments(function, program)
     with workers() as pool:
         constants = gather_constants(program, pool)
     variables = native_variables(function, program)
-    built = CudaFunction(device, program, kernels, constants, arguments, variables)
+    built = CudaFunction(device, program, entries, constants, arguments, variables)
     built.input_count = input_count(function)
     fill_variables(program, built.variables)
     return built

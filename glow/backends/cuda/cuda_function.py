@@ -6,10 +6,12 @@ The kernels of a call are one captured graph where nothing that is computed deci
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from ctypes import c_void_p
 from threading import Lock
 from types import MappingProxyType
 from typing import NamedTuple, cast
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +31,7 @@ from glow.runtime.executable import Bytes
 from glow.runtime.native_function import Argument, NativeVariable
 
 SMALLEST_BUFFER = 256
+BYTES = np.dtype(np.uint8)
 GIB = 1 << 30
 
 Spaces = Mapping[MemorySpace, int]
@@ -40,6 +43,17 @@ class Entry(NamedTuple):
 
     function: c_void_p
     assembly: KernelAssembly
+
+
+def load_kernel(device: CudaDevice, name: str, kernel: KernelAssembly) -> Entry:
+    """A kernel on the device; raises GlowError with its name for one that is rejected."""
+    device.enter()
+    try:
+        module = device.load(kernel.text)
+        function = device.function(module, kernel.entry, kernel.dynamic_bytes)
+        return Entry(function, kernel)
+    except GlowError as error:
+        raise GlowError(f"kernel '{name}': {error.message}") from error
 
 
 def check_device_memory(device: CudaDevice, sizes: Mapping[MemorySpace, int]) -> None:
@@ -106,14 +120,33 @@ def is_straight(program: Program) -> bool:
     )
 
 
+def span_of(places: Sequence[Argument]) -> slice:
+    """The bytes from the first of places to the last, which lie behind each other."""
+    starts = [place.offset for place in places] or [0]
+    ends = [place.offset + place.size for place in places] or [0]
+    return slice(min(starts), max(ends))
+
+
+def release(device: CudaDevice, memory: Sequence[int], staging: Array) -> None:
+    """Give back what a function has: a lost device has nothing left."""
+    with suppress(GlowError):
+        device.enter()
+        for address in memory:
+            device.free(address)
+        device.free_pinned(staging)
+
+
 class CudaFunction:
-    """A program on a device; calls take turns."""
+    """A program on a device; calls take turns.
+
+    Inputs and outputs go through pinned memory of the host, those of a call in one copy each.
+    """
 
     def __init__(
         self,
         device: CudaDevice,
         program: Program,
-        kernels: Mapping[str, KernelAssembly],
+        entries: Mapping[str, Entry],
         constants: Bytes,
         arguments: Sequence[Argument],
         variables: Sequence[NativeVariable],
@@ -125,11 +158,10 @@ class CudaFunction:
             space: device.allocate(max(size, SMALLEST_BUFFER))
             for space, size in program.sizes.items()
         }
+        self._staging = device.allocate_pinned(max(program.sizes["mutables"], 1))
+        memory = tuple(self._spaces.values())
+        finalize(self, release, device, memory, self._staging).atexit = False
         self._upload("constants", 0, constants)
-        entries = {
-            name: Entry(self._loaded(name, kernel), kernel)
-            for name, kernel in kernels.items()
-        }
         launcher = StreamLauncher(device, entries, self._spaces)
         self._launches = launcher.steps(program.steps)
         self._graph: c_void_p | None = None
@@ -138,14 +170,6 @@ class CudaFunction:
             {v.name: np.zeros(v.place.shape, v.place.dtype) for v in variables}
         )
         """What calls keep: on the host between them."""
-
-    def _loaded(self, name: str, kernel: KernelAssembly) -> c_void_p:
-        """A kernel on the device; raises GlowError with its name for one that is rejected."""
-        try:
-            module = self._device.load(kernel.text)
-            return self._device.function(module, kernel.entry, kernel.dynamic_bytes)
-        except GlowError as error:
-            raise GlowError(f"kernel '{name}': {error.message}") from error
 
     @property
     def details(self) -> str:
@@ -165,18 +189,36 @@ class CudaFunction:
             self._device.enter()
             places = self._arguments[: self.input_count]
             for place, value in zip(places, inputs, strict=True):
-                array = np.asarray(value, place.dtype)
-                self._upload("mutables", place.offset, array)
+                self._staged(place)[...] = np.asarray(value, place.dtype)
+            kept = [variable.place for variable in self._variables]
             for variable in self._variables:
-                array = self.variables[variable.name]
-                self._upload("mutables", variable.place.offset, array)
+                self._staged(variable.place)[...] = self.variables[variable.name]
+            for span in (span_of(places), span_of(kept)):
+                self._device.begin_upload(*self._both(span))
             self._launch()
-            results = [self._download(p) for p in self._arguments[self.input_count :]]
+            reports = Argument(self._program.reports_offset, self._reports, BYTES)
+            outputs = self._arguments[self.input_count :]
+            for span in (span_of(outputs), span_of(kept), span_of([reports])):
+                self._device.begin_download(*self._both(span))
+            self._device.synchronize()
             for variable in self._variables:
-                found = self._download(variable.place)
-                np.copyto(self.variables[variable.name], found)
-            self._raise_report()
-            return results
+                np.copyto(self.variables[variable.name], self._staged(variable.place))
+            self._raise_report(self._staged(reports))
+            return [self._staged(place).copy() for place in outputs]
+
+    @property
+    def _reports(self) -> tuple[int]:
+        """The shape of the bytes of errors."""
+        return (len(self._program.reports),)
+
+    def _staged(self, place: Argument) -> Array:
+        """What the host has of a place of the mutables, to read and to write."""
+        data = self._staging[place.offset : place.offset + place.size]
+        return cast("Array", data.view(place.dtype).reshape(place.shape))
+
+    def _both(self, span: slice) -> tuple[int, npt.NDArray[np.uint8]]:
+        """A part of the mutables: where the device has it, and what the host has of it."""
+        return self._spaces["mutables"] + span.start, self._staging[span]
 
     def _launch(self) -> None:
         """Runs the kernels: the graph of them, captured in the first call."""
@@ -196,26 +238,15 @@ class CudaFunction:
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self._device.upload(self._spaces[space] + offset, data)
 
-    def _download(self, place: Argument) -> Array:
-        """The array at a place of the mutables, when all before is done."""
-        data = np.empty(place.size, np.uint8)
-        self._device.download(self._spaces["mutables"] + place.offset, data)
-        return cast("Array", data.view(place.dtype).reshape(place.shape))
-
     def _clear_reports(self) -> None:
         """No error is noted."""
         size = len(self._program.reports)
         none = np.zeros(size, np.uint8)
         self._upload("mutables", self._program.reports_offset, none)
 
-    def _raise_report(self) -> None:
+    def _raise_report(self, noted: Array) -> None:
         """Raise GlowError for the first error that a kernel noted, and forget them all."""
-        reports = self._program.reports
-        if not reports:
-            return
-        offset = self._program.reports_offset
-        noted = self._download(Argument(offset, (len(reports),), np.dtype(np.uint8)))
         if noted.any():
             self._clear_reports()
-            node, error = reports[int(noted.argmax())]
+            node, error = self._program.reports[int(noted.argmax())]
             raise GlowError(error, node=node)

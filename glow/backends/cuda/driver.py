@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 
@@ -142,20 +145,39 @@ class CudaDevice:
         """Gives memory back."""
         self.driver.call("cuMemFree_v2", c_ulonglong(address))
 
-    def upload(self, address: int, data: Array) -> None:
-        """Copies a dense array to the device, behind all work before."""
+    def allocate_pinned(self, size: int) -> npt.NDArray[np.uint8]:
+        """New memory of the host that stays where it is, so that copies need not wait for it."""
+        address = c_void_p()
+        self.driver.call("cuMemHostAlloc", byref(address), c_size_t(size), c_uint(0))
+        block = (ctypes.c_uint8 * size).from_address(address.value or 0)
+        return np.ctypeslib.as_array(block)
+
+    def free_pinned(self, memory: Array) -> None:
+        """Gives such memory back."""
+        self.driver.call("cuMemFreeHost", c_void_p(memory.ctypes.data))
+
+    def begin_upload(self, address: int, data: Array) -> None:
+        """Copies a dense array of pinned memory to the device, behind all work before."""
         if data.nbytes:
             place, size = c_void_p(data.ctypes.data), c_size_t(data.nbytes)
             target = c_ulonglong(address)
             self.driver.call("cuMemcpyHtoDAsync_v2", target, place, size, self.stream)
-            self.synchronize()
 
-    def download(self, address: int, data: Array) -> None:
-        """Fills a dense array from the device, when all work before is done."""
+    def begin_download(self, address: int, data: Array) -> None:
+        """Fills a dense array of pinned memory from the device, behind all work before."""
         if data.nbytes:
             place, size = c_void_p(data.ctypes.data), c_size_t(data.nbytes)
             source = c_ulonglong(address)
             self.driver.call("cuMemcpyDtoHAsync_v2", place, source, size, self.stream)
+
+    def upload(self, address: int, data: Array) -> None:
+        """Copies a dense array to the device, behind all work before; waits."""
+        self.begin_upload(address, data)
+        self.synchronize()
+
+    def download(self, address: int, data: Array) -> None:
+        """Fills a dense array from the device, when all work before is done."""
+        self.begin_download(address, data)
         self.synchronize()
 
     def capture(self, body: Callable[[], None]) -> c_void_p:

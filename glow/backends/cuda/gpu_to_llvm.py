@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import LLVMFunctionType, LLVMPointerType, LLVMStructType
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from glow.backends.cuda.kernels.gpu_builder import (
     SHARED_ALIGNMENT,
@@ -75,11 +75,36 @@ NO_REGISTERS = RegisterLayout((), 0, (), i32, 0, (), ())
 
 
 class KernelLowering(FunctionLowering):
-    """Lowers a kernel: vectors are as aligned as they are long, tokens are nothing."""
+    """Lowers a kernel: vectors are as aligned as they are long, tokens are nothing.
+
+    Fragments are taken apart once in a block: most are multiplied with several others.
+    """
 
     def __init__(self, kernel: GpuKernel, target: Target) -> None:
         super().__init__(RULES, replace(target, index_bits=32))
         self.places = places_of(kernel)
+        self.words: dict[tuple[SSAValue, Block], Sequence[SSAValue]] = {}
+
+    def words_of(self, fragment: SSAValue, register: Attribute) -> Sequence[SSAValue]:
+        """The registers of a factor's fragment, of a type that an intrinsic takes."""
+        key = fragment, self.builder.block
+        if key not in self.words:
+            self.words[key] = [
+                value
+                if value.type == register
+                else self.builder.emit(xllvm.BitcastOp, (value,), register)
+                for value in self.registers(fragment)
+            ]
+        return self.words[key]
+
+    def sums_of(self, fragment: SSAValue) -> Sequence[SSAValue]:
+        """The four sums of a fragment of results."""
+        key = fragment, self.builder.block
+        if key not in self.words:
+            rows = self.registers(fragment)
+            extract = self.builder.extract
+            self.words[key] = [extract(row, lane) for row in rows for lane in range(2)]
+        return self.words[key]
 
     def alignment(self, layout: RegisterLayout, type_: Attribute) -> int:
         """Returns the alignment in memory of a register of a layout."""
@@ -251,15 +276,8 @@ def multiply_matrices(low: FunctionLowering, op: nvgpu.MmaSyncOp) -> None:
     assert isinstance(low, KernelLowering)
     builder = low.builder
     name, register = PRODUCTS[element_of(op.a.type)]
-    factors = [*low.registers(op.a), *low.registers(op.b)]
-    words = [
-        value
-        if value.type == register
-        else builder.emit(xllvm.BitcastOp, (value,), register)
-        for value in factors
-    ]
-    rows = low.registers(op.c)
-    sums = [builder.extract(row, lane) for row in rows for lane in range(2)]
+    words = [word for x in (op.a, op.b) for word in low.words_of(x, register)]
+    rows, sums = low.registers(op.c), low.sums_of(op.c)
     element = element_of(op.c.type)
     results = low.parts(f"llvm.nvvm.mma.{name}", [*words, *sums], element, 4)
     totals: list[SSAValue] = []
@@ -267,6 +285,7 @@ def multiply_matrices(low: FunctionLowering, op: nvgpu.MmaSyncOp) -> None:
         total = builder.insert(results[2 * number], builder.poison(row.type), 0)
         totals.append(builder.insert(results[2 * number + 1], total, 1))
     low.set_registers(op.res, totals)
+    low.words[op.res, builder.block] = results
 
 
 RULES: Mapping[type[Operation], Rule] = {

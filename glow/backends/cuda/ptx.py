@@ -10,9 +10,10 @@ LLVM's passes put the kernel into its entry and find out that memory is global.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -38,6 +39,7 @@ BLOCK = 32
 """The threads of a block of a kernel of loops: it has few items, which many multiprocessors
 share."""
 
+Used = TypeVar("Used")
 Sizes = tuple[int, int, int]
 """Of a grid in blocks, or of a block in threads."""
 
@@ -222,24 +224,29 @@ def _sizes(numbers: Sequence[int]) -> Sizes:
     return x, y, z
 
 
-def kernel_assemblies(program: Program, target: Target) -> dict[str, KernelAssembly]:
-    """The PTX of a program's kernels by name, from the cache on disk where it is known.
+def kernel_assemblies(
+    program: Program, target: Target, use: Callable[[str, KernelAssembly], Used]
+) -> dict[str, Used]:
+    """What `use(name, assembly)` makes of a program's kernels, by name.
 
-    LLVM works in threads of its own, while this one builds the next kernel.
+    Assemblies are from the cache on disk where they are known. LLVM works, and they are used,
+    in threads of their own, while this one builds the next kernel.
     """
-    cache, found = ObjectCache(), dict[str, KernelAssembly]()
-    begun: dict[str, tuple[str, KernelAssembly, Future[str]]] = {}
+    cache, found = ObjectCache(), dict[str, Future[Used]]()
     llvm_target(target.triple)  # Its machines are there before threads ask for them.
+
+    def assemble(key: str, name: str, kernel: KernelText) -> Used:
+        made = replace(kernel.assembled, text=assembly(kernel.text, target))
+        cache.store_all({key: stored_blobs(made)})
+        return use(name, made)
+
     with workers() as pool:
         for name, request in program.requests().items():
             version = f"ptx {program.version}{name} {request.spec!r}"
             key = cache_key(version, target)
             if (entry := cache.load(key)) is not None:
-                found[name] = of_blobs(entry)
-                continue
-            made = kernel_text(request, target)
-            begun[name] = key, made.assembled, pool.submit(assembly, made.text, target)
-        for name, (key, assembled, text) in begun.items():
-            found[name] = replace(assembled, text=text.result())
-            cache.store_all({key: stored_blobs(found[name])})
-    return found
+                found[name] = pool.submit(use, name, of_blobs(entry))
+            else:
+                kernel = kernel_text(request, target)
+                found[name] = pool.submit(assemble, key, name, kernel)
+        return {name: made.result() for name, made in found.items()}

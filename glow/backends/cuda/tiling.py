@@ -20,13 +20,25 @@ from math import ceil
 from xdsl.dialects.builtin import Float16Type, IntegerType, f32
 from xdsl.ir import Attribute
 
-from glow.backends.cuda.kernels.contraction_spec import GpuTile, Precision
-from glow.backends.cuda.kernels.gpu_builder import WARP
+from glow.backends.cuda.kernels.contraction_spec import (
+    ContractionSpec,
+    GpuTile,
+    Pair,
+    Precision,
+)
+from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, WARP
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.gpu_machine import GpuMachine, MultiplyFormat
 
 BASE_REGISTERS = 40
 """Addresses, strides, what a loop needs: what `ptxas` takes for kernels with little else."""
+COPY_REGISTERS = 4.5
+"""Of a copy: where it is from, in two registers, where it goes, whether it is there. By `ptxas`
+as `BASE_REGISTERS`."""
+WORD_REGISTERS = 8
+"""The same where each element is by itself in a window, and may be outside of the image."""
+MOST_COPIES = 16
+"""Of a thread in a step: they are written out, and all take time to compile."""
 STEP_INSTRUCTIONS = 40
 """Of a warp in a step, whatever it multiplies: places of copies, the loop, the barrier."""
 STAGES = (2, 3, 4)
@@ -46,6 +58,8 @@ class Product:
     k: int
     element: Attribute = f32
     precision: Precision = "exact"
+    widths: Pair | None = None
+    """The elements of each factor that a copy takes, where these are less than 16 bytes."""
 
     @property
     def size(self) -> int:
@@ -99,12 +113,19 @@ def registers_of(product: Product, tile: GpuTile) -> int:
         parts = 2 if product.is_split else 1
         fragments = tile.warp_rows // 16 * 4 + tile.warp_columns // 8 * 2
         held = tile.warp_rows * tile.warp_columns // WARP + parts * fragments
-    return BASE_REGISTERS + held + 2 * copies_of(product, tile)
+    narrow = product.widths is not None and 1 in product.widths
+    copy = WORD_REGISTERS if narrow else COPY_REGISTERS
+    return BASE_REGISTERS + held + ceil(copy * copies_of(product, tile))
 
 
 def copies_of(product: Product, tile: GpuTile) -> int:
     """The copies that a thread begins in a step."""
-    return ceil(step_bytes(product, tile) / (16 * tile.threads))
+    whole = TILE_BYTES // product.size
+    extents = (tile.rows, tile.columns)
+    pairs = zip(extents, product.widths or (whole, whole), strict=True)
+    return sum(
+        ceil(extent * tile.depth / (width * tile.threads)) for extent, width in pairs
+    )
 
 
 def step_bytes(product: Product, tile: GpuTile) -> int:
@@ -172,6 +193,8 @@ def tile_cost(product: Product, tile: GpuTile, machine: GpuMachine) -> TileCost 
     registers = registers_of(product, tile)
     shared_bytes = tile.stages * step_bytes(product, tile)
     fits = shared_bytes <= machine.static_shared_bytes
+    if copies_of(product, tile) > MOST_COPIES:
+        return None
     if not fits or registers > machine.thread_registers:
         return None
     resident = resident_blocks(machine, tile, registers, shared_bytes)
@@ -234,3 +257,10 @@ def moved_rows(product: Product, tile: GpuTile) -> int:
     """The rows and columns of factors that all blocks read."""
     blocks = ceil(product.m / tile.rows) * ceil(product.n / tile.columns)
     return blocks * (tile.rows + tile.columns)
+
+
+def product_of(spec: ContractionSpec) -> Product:
+    """The product that a contraction computes."""
+    sizes = (spec.batch, spec.m, spec.n, spec.k)
+    widths = (spec.a.width, spec.b.width)
+    return Product(*sizes, spec.element, spec.precision, widths)

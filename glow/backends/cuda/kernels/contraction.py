@@ -71,11 +71,13 @@ class Contraction:
         """Writes the kernel."""
         b, spec, stages = self.b, self.spec, self.spec.tile.stages
         count = -(-spec.k // spec.tile.depth)
-        groups: list[SSAValue] = []
-        for number in range(stages - 1):
-            if number < count:
-                self.fill(number, number)
-            groups.append(b.copy_group())
+
+        def begin(number: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            is_there = count >= stages - 1 or b.compare("slt", number, count)
+            b.if_(is_there, lambda: self.fill(number, number))
+            return [b.copy_group()]
+
+        groups = b.carry(0, stages - 1, 1, [b.copy_group()], begin)
 
         def step(number: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             group, *sums = carried

@@ -52,12 +52,13 @@ def contraction(
     source, weights, bias, *epilogue_operands = op.ins
     element: Attribute = stored_element(weights)
     precision = choice.precision if element == f32 else "exact"
-    product = Product(*shape, element, precision)
+    rows = weight_rows(shape, element)
+    product = Product(*shape, element, precision, (a.width, rows.width))
     sums = sums_of(element)
     spec = ContractionSpec(
         *shape,
         a,
-        weight_rows(shape, element),
+        rows,
         result,
         choose_tile(product, choice.machine),
         precision,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numpy as np
@@ -132,7 +133,13 @@ def test_a_network_runs_as_a_graph(
     assert calls.count("cuStreamBeginCapture_v2") == 1
     assert calls.count("cuGraphLaunch") == 2
     assert calls.count("cuLaunchKernel") == len(library.captured) > 1
-    assert calls.count("cuMemcpyHtoDAsync_v2") == 2
+    for name in ("HtoDAsync_v2", "DtoHAsync_v2"):
+        assert calls.count(f"cuMemcpy{name}") == 2
+    assert calls.count("cuStreamSynchronize") == 2
+    assert len(library.pinned) == 1
+    del model
+    gc.collect()
+    assert library.memory == library.pinned == {}
 
 
 def test_what_a_device_cannot_run_is_one_line(

@@ -66,6 +66,7 @@ class FakeCuda:
     calls: list[str] = field(default_factory=list)
     memory: dict[int, np.ndarray] = field(default_factory=dict)
     dynamic_bytes: dict[int, int] = field(default_factory=dict)
+    pinned: dict[int, np.ndarray] = field(default_factory=dict)
     handles: list[str] = field(default_factory=list)
     memory_bytes: int = 1 << 30
     captured: list[Callable[[], None]] = field(default_factory=list)
@@ -136,6 +137,14 @@ class FakeCuda:
 
     def cuMemFree_v2(self, address):
         del self.memory[address.value]
+
+    def cuMemHostAlloc(self, address, size, flags):
+        raw = np.full(size.value, 0xCD, np.uint8)
+        address._obj.value = raw.ctypes.data
+        self.pinned[raw.ctypes.data] = raw
+
+    def cuMemFreeHost(self, address):
+        del self.pinned[address.value]
 
     def cuMemcpyHtoDAsync_v2(self, target, source, size, stream):
         ctypes.memmove(target.value, source.value, size.value)
