@@ -27,6 +27,9 @@ from glow.interpreter.integer_arithmetic import (
 MIN_SHIFT = 2
 """The shortest that TOSA allows."""
 
+LARGEST = 2.0 ** (FACTOR_BITS - MIN_SHIFT)
+"""Numbers below have shifts that are not shorter."""
+
 SPARE_BITS = FACTOR_BITS - 24
 """Bits of a factor that an f32 does not have."""
 
@@ -58,13 +61,15 @@ class Multipliers:
 
     @classmethod
     def fixed(cls, numbers: Array) -> Multipliers | None:
-        """Those of `glow.requantize = "fixed"`, which are TOSA's; None where shifts are short."""
+        """Those of `glow.requantize = "fixed"`, which are TOSA's; None for large ones."""
+        if not (numbers < LARGEST).all():
+            return None
         factors, shifts = fixed_points(numbers.reshape(-1))
         is_small = factors == 0  # Nothing is halfway to 1; what is read back is not 0.
         rest = np.maximum(np.rint(np.ldexp(numbers.reshape(-1), MAX_SHIFT)), 1)
         factors = np.where(is_small, rest, factors).astype(np.int64)
         shifts = np.where(is_small, MAX_SHIFT, shifts)
-        return None if (shifts < MIN_SHIFT).any() else cls(factors, shifts)
+        return cls(factors, shifts)
 
     @classmethod
     def power(cls, exponent: int) -> Multipliers:

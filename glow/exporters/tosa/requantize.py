@@ -39,7 +39,7 @@ from glow.interpreter.quantized import is_fixed
 MOST_WRONG = 0.01
 """The part of the sums that may be a step off where numerics are fast."""
 
-MOST_CORRECTIONS = 8
+MOST_CORRECTIONS = 16
 """Sums of a channel that are corrected; for more, floats take fewer operations."""
 
 LARGEST = 2.0**31

@@ -5,15 +5,19 @@ from io import StringIO
 import numpy as np
 import pytest
 from support.programs.round_trips import MOST_NODES, node_count
+from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt_each
+from xdsl.dialects.builtin import StringAttr
 
 from glow.compiler import lower_to
 from glow.exporters.programs import export_program
 from glow.exporters.programs.text import print_program
 from glow.exporters.tosa import TOSA
+from glow.exporters.tosa.multipliers import Multipliers
 from glow.frontends.mlir import parse_text
 from glow.frontends.tosa import rescale
 from glow.frontends.tosa.convert_tosa_to_glow import ConvertTosaToGlowPass
 from glow.interpreter import run
+from glow.interpreter.integer_arithmetic import scaled
 from glow.universe import new_context
 
 CONTEXT = new_context()
@@ -195,6 +199,10 @@ NODES = {
     "lookup_table": lookup_table,
 }
 
+MOVED = {
+    "max_pool2d", "reshape", "transpose", "slice", "pad", "tile", "lookup_table",
+}  # fmt: skip
+
 
 def text_of(module, numerics):
     output = StringIO()
@@ -227,3 +235,79 @@ def test_bytes(node, monkeypatch):
                 patch.setattr(rescale, "FORMS", ())
                 (exactly,) = run(converted(text), arrays)
             np.testing.assert_array_equal(exactly, expected, f"{name} {points}")
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_fast(node):
+    """Without corrections at most one of a hundred numbers is off, by one step."""
+    for name, scales in SCALES.items():
+        module, arrays = NODES[node](scales, POINTS[1])
+        (expected,) = run(module, arrays)
+        text = text_of(module, "fast")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rescale, "FORMS", ())
+            (found,) = run(converted(text), arrays)
+        off = np.abs(found.astype(np.int64) - expected)
+        assert off.max() <= 1, name
+        assert np.mean(off) <= 0.01, name
+
+
+def test_multipliers_to_the_limits_of_shifts():
+    """Floats of all sizes: shifts of 2 to 62, and those that no shift is short enough for."""
+    assert Multipliers.of(np.float32([2.0**29]), (-128, 127)) is None
+    assert Multipliers.of(np.float32([np.inf]), (-128, 127)) is None
+    numbers = np.float32([*2.0 ** np.arange(-60.0, 29), *3.0 ** np.arange(-40.0, 18)])
+    found = Multipliers.of(numbers, (-128, 127))
+    assert (found.shifts.min(), found.shifts.max()) == (2, 62)
+    assert ((found.factors > 0) & (found.factors < 2**31)).all()
+    again = (found.factors * 2.0**-found.shifts).astype(np.float32)
+    is_normal = numbers >= 2.0**-32
+    np.testing.assert_array_equal(again[is_normal], numbers[is_normal])
+    sums = np.linspace(-(2**31), 2**31 - 1, 1001).astype(np.int64)[:, None]
+    assert not found.apply(sums)[:, ~is_normal].any()
+
+
+def test_multipliers_round_as_floats_do():
+    """All sums between both limits, but for those that are corrected."""
+    numbers = np.random.default_rng(3).uniform(1e-3, 3e-3, 12).astype(np.float32)
+    found = Multipliers.of(numbers, (-125, 130))
+    sums = np.arange(-135_000, 135_000)[:, None]
+    here = np.clip(np.rint(scaled(sums, numbers, False)), -125, 130)
+    fixed = np.repeat(sums, len(numbers), 1)
+    for wrong, steps in zip(
+        found.corrections.sums, found.corrections.steps, strict=True
+    ):
+        fixed = fixed + np.where(sums == wrong, steps, 0)
+    np.testing.assert_array_equal(np.clip(found.apply(fixed), -125, 130), here)
+    off = np.clip(found.apply(sums), -125, 130) != here
+    assert off.sum() == np.abs(found.corrections.steps).sum()
+    plain = Multipliers.fixed(numbers)
+    assert off.sum() < (np.clip(plain.apply(sums), -125, 130) != here).sum()
+
+
+def test_fixed_point_networks_are_integers():
+    """Networks without floats have TOSA's own arithmetic, halves and all."""
+    for name in ("usual", "halves"):
+        module, arrays = NODES["conv2d"](SCALES[name], POINTS[1])
+        module.attributes["glow.requantize"] = StringAttr("fixed")
+        (expected,) = run(module, arrays)
+        text = text_of(module, "exact")
+        assert "f32" not in text
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rescale, "FORMS", ())
+            (found,) = run(converted(text), arrays)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.skipif(find_mlir_opt() is None, reason=ABSENT)
+def test_upstream_verifies():
+    texts = []
+    for node, make in NODES.items():
+        for name, numerics in (
+            ("usual", "fast"),
+            ("usual", "exact"),
+            ("halves", "exact"),
+        ):
+            texts.append(text_of(make(SCALES[name], POINTS[2])[0], numerics))
+            assert "tosa.rescale" in texts[-1] or node in MOVED or numerics == "exact"
+    assert len(mlir_opt_each(texts)) == len(texts)
