@@ -58,11 +58,12 @@ class Choices:
         key = target_key(target)
         if key not in self.by_target:
             self.by_target[key] = records_in(self.content, self.path, key)
-        found = self.by_target[key].of(kernel)
+        records = self.by_target[key]
+        found = records.of(kernel)
         if not found:
             return None
-        number, record = found[-1]
-        return record.config, f"{self.path}:{number}"
+        start, record = found[-1]
+        return record.config, f"{self.path}:{records.line_number(start)}"
 
 
 @dataclass(frozen=True)

@@ -106,18 +106,21 @@ class Records:
     warned: bool = False
 
     def of(self, kernel: str) -> list[tuple[int, Record]]:
-        """The records of a kernel with the numbers of their lines, the oldest first."""
+        """The records of a kernel with where their lines begin, the oldest first."""
         found: list[tuple[int, Record]] = []
         for start in self.starts.get(kernel.encode(), ()):
-            number = self.content.count(b"\n", 0, start) + 1
             end = self.content.find(b"\n", start)
             record = _record(self.content[start : None if end < 0 else end])
             if record is None:
-                self.damaged.append(number)
+                self.damaged.append(self.line_number(start))
             else:
-                found.append((number, record))
+                found.append((start, record))
         self.warn()
         return found
+
+    def line_number(self, start: int) -> int:
+        """That of the line that begins there; it takes as long as reading what is before."""
+        return self.content.count(b"\n", 0, start) + 1
 
     def all(self) -> Iterator[Record]:
         """All records of this version and target, the oldest of each kernel first."""
