@@ -201,7 +201,7 @@ def window_of(spec: object) -> tuple[object, object, object]:
         return window.kernel, window.strides, window.input
     size = getattr(spec, "kernel", None)
     plane = None if size is None else getattr(spec, "plane", None)
-    return (size, size), (1, 1), plane
+    return getattr(spec, "kernel_plane", (size, size)), (1, 1), plane
 
 
 def grouped_rows(rows: Sequence[Row]) -> list[Row]:

@@ -11,10 +11,12 @@ import pytest
 
 from benchmarks import kernels
 from benchmarks.networks import TINY_NETWORKS, make_inputs
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.report.kernel_profile import (
     KernelProfile,
     TracedModel,
     grouped_rows,
+    shape_text,
 )
 from glow.lowering.target.target import PRESETS, host_target
 from glow.options import CompileOptions
@@ -91,6 +93,11 @@ def test_fast_algorithms_have_operations() -> None:
     (row,) = [row for row in kernels.shape_rows(profile) if row.operations]
     assert row.operations == 2 * 64 * 64 * 9 * 28 * 28
     assert row.label == "winograd 1 64 64 (3x3)/(1x1) on (28x28)"
+
+
+def test_kernels_of_one_axis_are_named_so() -> None:
+    columns = WinogradSpec(1, 64, 64, (32, 16), (2, 0, 0, 0), axes=(0,))
+    assert shape_text(columns) == "1 64 64 (3x1)/(1x1) on (32x16)"
 
 
 def convolution(channels: int, size: int) -> onnx.ModelProto:
