@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
@@ -59,23 +59,23 @@ def in_units(
     return parts.rescaled(centred, units, whole_bits(value))
 
 
-def made_last(values: Sequence[SSAValue]) -> SSAValue:
-    """The value whose node comes last; a product before it can do what is done to it."""
+def made_last(op: NodeOp) -> SSAValue:
+    """The operand whose node comes last; a product before it can do what is done to it.
 
-    def position(value: SSAValue) -> int:
-        owner = value.owner
-        if not isinstance(owner, Operation) or owner.parent is None:
-            return -1
-        return owner.parent.get_operation_index(owner)
-
-    return max(values, key=position)
+    The way back from the node is short where the block is long.
+    """
+    makers = {value.owner: value for value in reversed(op.inputs)}
+    before = op.prev_op
+    while before is not None and before not in makers:
+        before = before.prev_op
+    return op.inputs[0] if before is None else makers[before]
 
 
 def binary(op: Operation) -> None:
     """Sums, differences, maxima and minima."""
     assert isinstance(op, NodeOp)
     parts, data = Parts(op), target_of(op)
-    last = made_last(op.inputs)
+    last = made_last(op)
     operands = [in_units(parts, v, data, is_last=v is last) for v in op.inputs]
     if i64 in [tensor_of(value).element_type for value in operands]:
         operands = [parts.convert(value, i64) for value in operands]

@@ -44,6 +44,8 @@ def byte_weights(op: NodeOp) -> Array | None:
     of_weights = quantization_of(weights.type)
     if stored is None or of_weights is None:
         return None
+    if stored.dtype == np.int8 and not any(of_weights.zero_points):
+        return stored
     whole = centred(stored, of_weights)
     fits = whole.size and WEIGHT_LIMITS.min <= whole.min()
     return whole.astype(np.int8) if fits and whole.max() <= WEIGHT_LIMITS.max else None

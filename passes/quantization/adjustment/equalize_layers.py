@@ -116,8 +116,8 @@ def balance(pair: Pair, peaks: dict[Operation, Floats]) -> None:
     ratio = np.sqrt(np.where(alive, made, 1.0) / np.where(alive, read, 1.0))
     factors = np.clip(ratio, *FACTOR_LIMITS)
     pair.factors = pair.factors * factors
-    peaks[pair.first] = peaks[pair.first] / factors[:, None]
-    peaks[pair.second] = peaks[pair.second] * _reading(pair, factors)
+    peaks[pair.first] /= factors[:, None]
+    peaks[pair.second] *= _reading(pair, factors)
 
 
 def _reading(pair: Pair, factors: Floats) -> Floats:

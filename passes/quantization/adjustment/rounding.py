@@ -41,7 +41,7 @@ def round_kernels(weights: Array, data: Quantization) -> Array:
 def _round_part(weights: Array, scales: Floats, data: Quantization) -> Array:
     stored = quantize_by(scales, np.zeros(1), weights, data)
     errors = stored - weights.astype(np.float64) / scales
-    kernels = errors.reshape(-1, math.prod(errors.shape[2:]))
+    kernels = errors.reshape(math.prod(errors.shape[:2]), math.prod(errors.shape[2:]))
     balance_errors(stored.reshape(kernels.shape), kernels, data.limits)
     return stored
 
