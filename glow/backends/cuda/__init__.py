@@ -54,6 +54,9 @@ class CudaBackend(CpuBackend):
     # Kernels of this machine are not those of a device.
     subject = Backend.subject
     tuning_features = Backend.tuning_features
+    # Kernels of a GPU are no functions that a program of the host calls.
+    bundle_program = Backend.bundle_program
+    loop_program = Backend.loop_program
 
     def passes(self) -> Mapping[str, PassFactory]:
         """The CPU's, and kernels of blocks of threads."""

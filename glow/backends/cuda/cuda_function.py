@@ -53,7 +53,8 @@ def load_kernel(device: CudaDevice, name: str, kernel: KernelAssembly) -> Entry:
         function = device.function(module, kernel.entry, kernel.dynamic_bytes)
         return Entry(function, kernel)
     except GlowError as error:
-        raise GlowError(f"kernel '{name}': {error.message}") from error
+        message = f"kernel '{name}': {error.message}"
+        raise GlowError(message, hint=error.hint) from error
 
 
 def check_device_memory(device: CudaDevice, sizes: Mapping[MemorySpace, int]) -> None:

@@ -211,9 +211,11 @@ class CudaDevice:
                 "cuModuleLoadDataEx", byref(module), text, 2, options, values
             )
         except GlowError as error:
-            said = log.value.decode(errors="replace").strip().partition("\n")[0]
+            said = log.value.decode(errors="replace").strip()
+            error.add_note(said)
+            first = said.partition("\n")[0] or error.message
             raise GlowError(
-                f"the driver rejects kernels: {said or error.message}"
+                f"the driver rejects kernels: {first}", hint="--debug prints its log"
             ) from error
         return module
 

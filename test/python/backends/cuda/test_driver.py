@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -158,8 +159,10 @@ def test_what_a_device_cannot_run_is_one_line(
     library.failures["cuModuleLoadDataEx"] = 218
     with pytest.raises(
         GlowError, match=r"kernel '.*': the driver rejects kernels: ptxas"
-    ):
+    ) as caught:
         glow.compile(network, backend="cuda")
+    assert caught.value.hint == "--debug prints its log"
+    assert "extern function\nmore" in "".join(traceback.format_exception(caught.value))
     del library.failures["cuModuleLoadDataEx"]
     model = glow.compile(network, backend="cuda")
     library.failures["cuGraphLaunch"] = 700

@@ -73,6 +73,13 @@ def test_the_kernels_of_a_network_assemble(gpu: str, tmp_path: Path) -> None:
     assert [kernel.spills for kernel in kernels] == [0] * entries
 
 
+@pytest.mark.parametrize("phase", ["lowered", "loops", "asm"])
+def test_a_gpu_is_no_target_of_the_cpu(phase: str) -> None:
+    """At no level: weights lie in another order than its kernels read."""
+    with pytest.raises(GlowError, match="sm_90 is a GPU"):
+        lower(load(MLP), phase, CompileOptions("cpu", "sm_90"))
+
+
 def test_a_target_that_is_no_gpu_is_one_line() -> None:
     with pytest.raises(GlowError) as caught:
         network("avx2")
