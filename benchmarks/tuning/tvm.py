@@ -42,7 +42,7 @@ NEEDED = (
     "tvm.get_global_func('target.llvm_get_system_cpu')()"
 )
 TRIALS = 16
-"""Of a kernel: with TVM's usual 64, it has found nothing for the first one after two minutes."""
+"""Of a kernel: a round of TVM's usual 64 can take the two minutes alone."""
 LARGEST_ERROR = 1e-4
 HEAD = (
     f"{'network':16} {'threads':>7} {'glow ms':>8} {'untuned':>8} {'tvm ms':>8} "
