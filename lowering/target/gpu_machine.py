@@ -68,6 +68,8 @@ class GpuMachine:
     """At most, on a multiprocessor (CUDA)."""
     shared_bytes_per_cycle: int = 128
     """What a multiprocessor's threads read: 32 banks of 4 bytes (CUDA)."""
+    exponentials_per_cycle: int = 16
+    """Of a multiprocessor (CUDA, "Throughput of Native Arithmetic Instructions")."""
     issued_per_cycle: int = 4
     """The instructions of warps that a multiprocessor begins in a cycle (A100, H100)."""
     memory_latency: float = 600.0

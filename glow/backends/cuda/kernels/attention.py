@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.gpu import DimensionEnum
 from xdsl.ir import SSAValue
 
-from glow.backends.cuda.kernels.attention_spec import AttentionSpec, row_pitch
+from glow.backends.cuda.kernels.attention_spec import AttentionSpec
 from glow.backends.cuda.kernels.attention_weights import FmaWeights, TensorCoreWeights
 from glow.backends.cuda.kernels.contraction import reader_of
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
@@ -34,9 +34,6 @@ from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Condition, Index
 from glow.lowering.target.target import Target
-
-NARROWEST = 32
-"""The shortest row of values whose words change places."""
 
 
 class Attention:
@@ -64,14 +61,14 @@ class Attention:
     def queries(self) -> SharedTile:
         """The queries of the block, once."""
         product, factor = self.spec.scores, self.spec.queries
-        pitch = row_pitch(product.tile.depth, factor.element)
+        pitch = self.spec.pitch
         shape = TileShape(factor, product.tile.rows, pitch, reader_of(product, factor))
         return SharedTile(self.b, product, shape, "queries", stages=1)
 
     def keys(self) -> SharedTile:
         """Blocks of keys."""
         product, factor = self.spec.scores, self.spec.keys
-        pitch = row_pitch(product.tile.depth, factor.element)
+        pitch = self.spec.pitch
         shape = TileShape(
             factor, product.tile.columns, pitch, reader_of(product, factor)
         )
@@ -81,11 +78,9 @@ class Attention:
         """Blocks of values, whose columns are contiguous."""
         product, factor = self.spec.sums, self.spec.values
         reader: Reader = reader_of(product, factor)
-        pitch = product.tile.columns
-        if self.spec.has_tensor_cores:
-            reader = "pairs" if reader == "words" else reader
-            pitch = max(NARROWEST, row_pitch(pitch, factor.element))
-        shape = TileShape(factor, pitch, product.tile.depth, reader)
+        if reader == "words":
+            reader = "pairs"
+        shape = TileShape(factor, self.spec.value_pitch, product.tile.depth, reader)
         return SharedTile(self.b, product, shape, "values")
 
     def fill(self, number: Index, stage: Index) -> None:

@@ -21,12 +21,11 @@ from glow.backends.cuda.kernels.shared_tile import BANK_CHUNKS
 from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue
-from glow.lowering.target.gpu_machine import GpuMachine
 
 LARGEST_HEAD = 128
 """The numbers of a query, or of a value, whose sums a warp keeps in registers."""
-EXACT_SHARED = 104 * 1024
-"""The shared memory of 64 queries of the largest heads where threads multiply."""
+NARROWEST = 32
+"""The shortest row of values whose words change places."""
 FRAGMENT_ROWS = 16
 """The queries of a warp: one fragment of them."""
 
@@ -133,6 +132,32 @@ class AttentionSpec:
         return 16 if self.has_tensor_cores else 32
 
     @property
+    def pitch(self) -> int:
+        """The numbers of a row of queries, or of keys, in shared memory."""
+        return row_pitch(self.scores.tile.depth, self.element)
+
+    @property
+    def value_pitch(self) -> int:
+        """The same of values."""
+        columns = self.sums.tile.columns
+        if not self.has_tensor_cores:
+            return columns
+        return max(NARROWEST, row_pitch(columns, self.element))
+
+    @property
+    def key_bytes(self) -> int:
+        """The bytes of a block of keys and their values in shared memory."""
+        pitches = self.pitch + self.value_pitch
+        return self.tile.keys * pitches * types.byte_width(self.element)
+
+    @property
+    def shared_bytes(self) -> int:
+        """The bytes of shared memory: queries, stages, and weights where threads multiply."""
+        kept = self.pitch + (0 if self.has_tensor_cores else self.tile.keys)
+        queries = self.tile.rows * kept * types.byte_width(self.element)
+        return queries + self.tile.stages * self.key_bytes
+
+    @property
     def threads(self) -> int:
         """The threads of a block."""
         return self.sums.tile.threads
@@ -160,23 +185,3 @@ def row_pitch(extent: int, element: Attribute) -> int:
     """The elements of a row in shared memory: all banks some times, or a part of them."""
     banks = BANK_CHUNKS * tile_row_elements(element)
     return up_to(extent, banks) if extent > banks else 1 << (extent - 1).bit_length()
-
-
-def choose_tile(
-    element: Attribute,
-    precision: Precision,
-    depth: int,
-    columns: int,
-    machine: GpuMachine,
-) -> AttentionTile:
-    """How attention is cut whose queries have `depth` numbers and whose values `columns`.
-
-    So that sums, scores and what is loaded ahead fit into registers, and tiles into what a block
-    has of shared memory.
-    """
-    head = max(depth, columns)
-    if element != f32:
-        return AttentionTile(64, 64 if head <= 64 else 32)
-    is_large = precision == "exact" and head > 96
-    fits = machine.block_shared_bytes >= EXACT_SHARED
-    return AttentionTile(32 if is_large and not fits else 64, 32)

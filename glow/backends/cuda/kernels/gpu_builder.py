@@ -162,18 +162,16 @@ class GpuBuilder(LoopBuilder):
 
         What is written out at once is loaded at once, into registers.
         """
-        trip = UNROLLED * positions.step
-        whole = positions.stop // trip * trip
+        count = len(positions)
+        some_steps = (n for n in range(UNROLLED, 0, -1) if count % n == 0)
+        trip = next(some_steps, 1) * positions.step
 
         def some(first: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
             for step in range(0, trip, positions.step):
                 values = body(self.add(first, step), values)
             return values
 
-        carried = self.carry(0, whole, trip, carried, some)
-        for position in range(whole, positions.stop, positions.step):
-            carried = body(position, carried)
-        return carried
+        return self.carry(0, positions.stop, trip, carried, some)
 
     # ---- shared memory
 

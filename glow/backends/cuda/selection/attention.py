@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation
@@ -12,17 +13,21 @@ from glow.backends.cpu.kernels.attention.spec import AttentionSpec as Shapes
 from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.matmul import attention_spec
 from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cuda.attention_tiling import choose_tile
 from glow.backends.cuda.kernels.attention import build_attention
 from glow.backends.cuda.kernels.attention_spec import (
     LARGEST_HEAD,
     AttentionSpec,
-    choose_tile,
+    AttentionTile,
 )
 from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
 from glow.backends.cuda.selection.choice import Choice, Row
 from glow.backends.cuda.selection.common import launch
 from glow.dialects import instr
 from glow.dialects.node import element_of
+
+SMALLEST = AttentionTile(32, 32)
+"""Before one is chosen."""
 
 
 def exchanged(strides: Strides) -> Strides:
@@ -57,12 +62,13 @@ def _attention(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] 
         StridedFactor(batch, keys, depth, exchanged(shapes.key_strides)),
         StridedFactor(batch, columns, keys, exchanged(shapes.value_strides)),
         StridedResult(batch, rows, columns, shapes.result_strides),
-        choose_tile(f32, choice.precision, depth, columns, choice.machine),
+        SMALLEST,
         scale=shapes.scale,
         mask=None if masks is None else StridedFactor(batch, rows, keys, masks),
         zero_nans=shapes.zero_nans,
         precision=choice.precision,
     )
+    spec = replace(spec, tile=choose_tile(spec, choice.machine))
     return launch("attention", spec, build_attention, [op.outs[0], *op.ins])
 
 

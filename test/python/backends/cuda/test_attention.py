@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from glow import GlowError
+from glow.backends.cuda.attention_tiling import choose_tile, registers_of
 from glow.backends.cuda.kernels.attention import build_attention
-from glow.backends.cuda.kernels.attention_spec import choose_tile
 from glow.backends.cuda.ptx import gpu_kernels_ptx
 from glow.dialects.arith import XOrIOp
 from glow.dialects.gpu import gpu, nvgpu
@@ -115,22 +115,29 @@ LARGE = [
 """Numbers of formats, heads, and GPUs."""
 
 
-def large(number: int, head: int, mask: str) -> AttentionCase:
+REGISTERS_OFF = 64
+"""What a count of a thread's registers may be off by."""
+
+
+def large(number: int, head: int, mask: str, name: str = "sm_90") -> AttentionCase:
     """An attention of 512 queries and keys in the format of a number."""
-    element, precision, _ = FORMATS[number]
-    tile = choose_tile(element, precision, head, head, GPU_MACHINES["sm_80"])
-    return fixed_attention(number, Sizes(1, 1, 512, 512, head, head), mask, tile)
+    case = fixed_attention(number, Sizes(8, 12, 512, 512, head, head), mask)
+    tile = choose_tile(case.spec, GPU_MACHINES[name])
+    case.spec = replace(case.spec, tile=tile)
+    return case
 
 
 @pytest.mark.parametrize(("number", "head", "name"), LARGE)
 def test_no_kernel_spills(number: int, head: int, name: str, tmp_path: Path) -> None:
-    case = large(number, head, "causal and added" if head == 80 else "causal")
+    case = large(number, head, "causal and added" if head == 80 else "causal", name)
     kernel = case.kernel
     text = gpu_kernels_ptx([kernel], Target.from_string(name))
     assert ("glow_shared_memory" in text) == bool(kernel.dynamic_bytes)
     (assembled,) = assemble(text, name, tmp_path)
     assert assembled.spills == 0
     assert assembled.registers <= 255
+    assert case.spec.shared_bytes == kernel.shared_bytes
+    assert abs(assembled.registers - registers_of(case.spec)) <= REGISTERS_OFF
     declared = 0 if kernel.dynamic_bytes else kernel.shared_bytes
     assert assembled.shared_bytes == declared
 
