@@ -166,6 +166,18 @@ def get_tosa() -> Dialect:
     return Tosa
 
 
+def get_util() -> Dialect:
+    from glow.dialects.foreign.iree import Util
+
+    return Util
+
+
+def get_flow() -> Dialect:
+    from glow.dialects.foreign.iree import Flow
+
+    return Flow
+
+
 SHARED_DIALECTS: dict[str, DialectFactory] = {
     "glow": get_glow,
     "instr": get_instr,
@@ -187,9 +199,11 @@ refuses a second dialect of one name."""
 
 FOREIGN_DIALECTS: dict[str, DialectFactory] = {
     "chlo": get_chlo,
+    "flow": get_flow,
     "nvgpu": get_nvgpu,
     "stablehlo": get_stablehlo,
     "torch": get_torch,
+    "util": get_util,
 }
 """Those of other projects that programs are imported from: for our contexts only, since
 another package may bring them to xDSL's own tools."""

@@ -14,6 +14,7 @@ from glow.frontends.inline_weights import take_resources
 from glow.frontends.kinds import refuse_bytecode
 from glow.frontends.mlir_parser import LocatingParser
 from glow.frontends.notes import ImportNotes
+from glow.frontends.parameters import take_parameters
 from glow.frontends.sidecar import attach_sidecar
 from glow.garbage_collection import collection_paused
 from glow.verification import verify_module
@@ -34,6 +35,7 @@ def parse_text(
     with collection_paused():
         module = parser.parse_module(implicit_module)
     take_resources(module, parser.resource_keys)
+    take_parameters(module)
     return module
 
 

@@ -21,14 +21,11 @@ from xdsl.ir import (
     Attribute,
     Block,
     Operation,
-    ParametrizedAttribute,
     SSAValue,
-    TypeAttribute,
 )
-from xdsl.irdl import irdl_attr_definition
-from xdsl.printer import Printer
 
 from glow.dialects.errors import GlowError
+from glow.dialects.foreign.iree import ParameterAttr
 from glow.dialects.node import tensor_type
 from glow.dialects.text import unused_name
 from glow.dialects.weight_table import Array, element_type_of
@@ -41,20 +38,6 @@ MOST_CHARACTERS = 63 << 20
 
 SCOPE = "model"
 """What IREE's tools call the file: `--parameters=model=FILE`."""
-
-
-@irdl_attr_definition
-class ParameterAttr(ParametrizedAttribute):
-    """A tensor of a file that IREE reads: `#flow.parameter.named<"model"::"w"> : type`."""
-
-    name = "flow.parameter.named"
-    key: StringAttr
-    held: TypeAttribute
-
-    def print_parameters(self, printer: Printer) -> None:
-        """The scope, the key, and the type."""
-        printer.print_string(f'<"{SCOPE}"::"{self.key.data}"> : ')
-        printer.print_attribute(self.held)
 
 
 class Weights:
@@ -89,7 +72,9 @@ class Weights:
             "sym_name": StringAttr(name),
             "sym_visibility": StringAttr("private"),
             "type": held,
-            "initial_value": ParameterAttr.new([StringAttr(name), held]),
+            "initial_value": ParameterAttr.new(
+                [StringAttr(SCOPE), StringAttr(name), held]
+            ),
         }
         self.globals.append(operation("util.global", properties=properties))
         return operation(

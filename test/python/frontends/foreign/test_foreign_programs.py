@@ -1,7 +1,7 @@
 """Programs of other tools give what the tools give, on both backends.
 
-StableHLO, TOSA and linalg from torch-mlir (torch 2.13), in the syntax of LLVM 22; quantized TOSA by hand
-in both syntaxes, with IREE's results.
+StableHLO, TOSA and linalg from torch-mlir (torch 2.13), in the syntax of LLVM 22; quantized TOSA
+by hand in both syntaxes, with IREE's results.
 """
 
 from pathlib import Path
