@@ -128,3 +128,20 @@ func.func @half(%a: tensor<4xi8>) -> tensor<4xi8> {
   %0 = tosa.rescale %a, %m, %s, %z, %z {scale32 = true, rounding_mode = SINGLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<4xi8>
   return %0 : tensor<4xi8>
 }
+
+// -----
+
+// One place of groups is a slice with steps.
+// CHECK-LABEL: func.func @strided(
+// CHECK: %[[PART:.*]] = glow.slice %x starts [0, 1] sizes [3, 4] steps [1, 2] : tensor<3x4xf32>
+// CHECK: func.return %[[PART]]
+func.func @strided(%x: tensor<3x8xf32>) -> tensor<3x4xf32> {
+  %g = tosa.const_shape {values = dense<[3, 4, 2]> : tensor<3xindex>} : () -> !tosa.shape<3>
+  %b = tosa.const_shape {values = dense<[0, 0, 1]> : tensor<3xindex>} : () -> !tosa.shape<3>
+  %n = tosa.const_shape {values = dense<[3, 4, 1]> : tensor<3xindex>} : () -> !tosa.shape<3>
+  %f = tosa.const_shape {values = dense<[3, 4]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %0 = tosa.reshape %x, %g : (tensor<3x8xf32>, !tosa.shape<3>) -> tensor<3x4x2xf32>
+  %1 = tosa.slice %0, %b, %n : (tensor<3x4x2xf32>, !tosa.shape<3>, !tosa.shape<3>) -> tensor<3x4x1xf32>
+  %2 = tosa.reshape %1, %f : (tensor<3x4x1xf32>, !tosa.shape<2>) -> tensor<3x4xf32>
+  return %2 : tensor<3x4xf32>
+}

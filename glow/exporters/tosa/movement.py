@@ -42,35 +42,49 @@ def _concat(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAVa
 
 
 def _slice(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
-    """Every n-th element is the first of n, behind zeros that fill the last group."""
+    """Every n-th element is one of n, of which zeros may fill the last."""
     view, (value,) = op.attributes_view(), inputs
     starts, sizes, steps = (list(view.ints(n)) for n in ("starts", "sizes", "steps"))
     for axis, step in enumerate(steps):
         if step < 0:
             starts[axis] += (sizes[axis] - 1) * step
+    own, steps_up = shape_of(value), [abs(step) for step in steps]
+    ends = [
+        start + size * step
+        for start, size, step in zip(starts, sizes, steps_up, strict=True)
+    ]
+    places = [
+        min(max(end - extent, 0), start) if step > 1 else 0
+        for end, extent, start, step in zip(ends, own, starts, steps_up, strict=True)
+    ]
+    starts = [start - place for start, place in zip(starts, places, strict=True)]
     spans = [
-        (size - 1) * abs(step) + 1 for size, step in zip(sizes, steps, strict=True)
+        min(size * step, extent - start)
+        for size, step, extent, start in zip(sizes, steps_up, own, starts, strict=True)
     ]
     value = writer.slice(value, starts, spans)
     for axis, step in enumerate(steps):
         if abs(step) > 1:
-            value = _thinned(writer, value, axis, abs(step))
+            value = _thinned(writer, value, axis, abs(step), places[axis])
         if step < 0:
             value = writer.op("reverse", value, axis=integer(axis))
     return value
 
 
-def _thinned(writer: TosaWriter, value: SSAValue, axis: int, step: int) -> SSAValue:
+def _thinned(
+    writer: TosaWriter, value: SSAValue, axis: int, step: int, place: int
+) -> SSAValue:
+    """The element at a place of each group of `step`."""
     sizes = list(shape_of(value))
     count = -(-sizes[axis] // step)
     high = [0] * len(sizes)
     high[axis] = count * step - sizes[axis]
     full = writer.pad(value, [0] * len(sizes), high, 0)
     groups = [*sizes[:axis], count, step, *sizes[axis + 1 :]]
-    apart = writer.reshape(full, groups)
-    groups[axis + 1] = 1
-    first = writer.slice(apart, [0] * len(groups), groups)
-    return writer.reshape(first, [*sizes[:axis], count, *sizes[axis + 1 :]])
+    apart, starts = writer.reshape(full, groups), [0] * len(groups)
+    groups[axis + 1], starts[axis + 1] = 1, place
+    one = writer.slice(apart, starts, groups)
+    return writer.reshape(one, [*sizes[:axis], count, *sizes[axis + 1 :]])
 
 
 def _pad(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:

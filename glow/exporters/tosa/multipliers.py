@@ -62,7 +62,7 @@ class Multipliers:
     @classmethod
     def fixed(cls, numbers: Array) -> Multipliers | None:
         """Those of `glow.requantize = "fixed"`, which are TOSA's; None for large ones."""
-        if not (numbers < LARGEST).all():
+        if not np.all(np.less(numbers, LARGEST)):
             return None
         factors, shifts = fixed_points(numbers.reshape(-1))
         is_small = factors == 0  # Nothing is halfway to 1; what is read back is not 0.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, i1, i32
@@ -36,7 +36,34 @@ def constant(builder: TosaBuilder) -> SSAValue:
 
 def reshape(builder: TosaBuilder) -> SSAValue:
     """The elements in order under another shape."""
-    return builder.reshape(builder.op.operands[0], builder.result.get_shape())
+    value, shape = builder.op.operands[0], builder.result.get_shape()
+    return _strided(builder, value, shape) or builder.reshape(value, shape)
+
+
+def _strided(
+    builder: TosaBuilder, value: SSAValue, shape: Sequence[int]
+) -> SSAValue | None:
+    """One place of groups along an axis: a slice with steps, which TOSA has not."""
+    part = value.owner
+    if not isinstance(part, glow.SliceOp) or not isinstance(
+        part.input.owner, glow.ReshapeOp
+    ):
+        return None
+    whole, groups = part.input.owner.input, shape_of(part.input)
+    view, sizes = part.attributes_view(), shape_of(whole)
+    taken, starts = view.ints("sizes"), view.ints("starts")
+    cut = [at for at, size in enumerate(groups) if taken[at] != size]
+    if len(cut) != 1 or cut[0] == 0 or taken[cut[0]] != 1:
+        return None
+    (at,) = cut
+    step, joined = groups[at], groups[at - 1] * groups[at]
+    if tuple(sizes) != (*groups[: at - 1], joined, *groups[at + 1 :]):
+        return None
+    if tuple(shape) != (*groups[:at], *groups[at + 1 :]):
+        return None
+    first, steps = [0] * len(sizes), [1] * len(sizes)
+    first[at - 1], steps[at - 1] = starts[at], step
+    return builder.slice(whole, first, shape, steps)
 
 
 def transpose(builder: TosaBuilder) -> SSAValue:
