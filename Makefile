@@ -76,7 +76,9 @@ test-ptx: $(VENV)/.installed-dev  ## assemble all kernels of the networks for NV
 test-gpu: $(VENV)/.installed-dev  ## compare kernels for many threads on an NVIDIA GPU (minutes)
 	$(BIN)/python test/fuzz/cuda/compare_gpu.py
 
-interop: $(VENV)/.installed-dev  ## install JAX and IREE, compare programs of both, write their table (minutes)
+interop: $(VENV)/.installed-dev  ## install JAX, IREE and mlir-opt, compare programs, write their table (half an hour)
+	@command -v mlir-opt-22 >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -qq -y --no-install-recommends mlir-22-tools; } || true
 	$(BIN)/pip install --quiet jax iree-base-compiler iree-base-runtime
 	$(BIN)/pytest -n 0 test/interop
 	$(BIN)/python test/interop/table.py --write

@@ -21,9 +21,10 @@ LEVELS = ("graph", "lowered", "instr", "loops")
 
 
 def main():
-    """Check networks; 1 if one is refused."""
+    """Check networks, if mlir-opt is here; 1 if one is refused."""
     if find_mlir_opt() is None:
-        sys.exit(ABSENT)
+        print(f"skipped the levels of all networks: {ABSENT}")
+        return 0
     failures = [
         name for name, build in chosen(sys.argv[1:]).items() if check(name, build)
     ]
