@@ -12,7 +12,9 @@ from glow.backends.opencl import pocl
 from glow.lowering.target import target
 
 VERSION = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic"
-TEXTS = (pocl.TRIPLE, pocl.UNKNOWN)
+ZEN3 = VERSION.replace("generic", "znver3")
+UNKNOWN = b"generic\0"
+TEXTS = (pocl.TRIPLE, UNKNOWN)
 
 pytestmark = pytest.mark.skipif(
     not pocl.MEMORY.exists(), reason="memory is read through /proc/self/mem"
@@ -54,16 +56,26 @@ def test_an_unknown_cpu_gets_a_name_once() -> None:
     assert not record.named()
 
 
+def test_a_zen_4_is_no_zen_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = SimpleNamespace(vector_bytes=64)
+    monkeypatch.setattr(target, "host_target", lambda: wide)
+    record = Record((pocl.TRIPLE, b"znver3\0"))
+    assert record.named(version=ZEN3)
+    name = ctypes.string_at(record.field(pocl.NAME_OFFSET).value)
+    assert name == b"skylake-avx512"
+
+
 @pytest.mark.parametrize(
     ("texts", "platform", "version"),
     [
         (TEXTS, "OpenCL 3.0 PoCL 4.0  Linux, Release, RELOC, LLVM 14.0.6", VERSION),
         (TEXTS, "OpenCL 3.0 LINUX", VERSION),
-        (TEXTS, pocl.PLATFORM, VERSION.replace("generic", "znver3")),
+        (TEXTS, pocl.PLATFORM, ZEN3),
+        ((pocl.TRIPLE, b"znver3\0"), pocl.PLATFORM, ZEN3),
         (TEXTS[::-1], pocl.PLATFORM, VERSION),
         ((pocl.TRIPLE, b"znver3\0"), pocl.PLATFORM, VERSION),
-        ((b"i686-unknown\0", pocl.UNKNOWN), pocl.PLATFORM, VERSION),
-        ((None, pocl.UNKNOWN), pocl.PLATFORM, VERSION),
+        ((b"i686-unknown\0", UNKNOWN), pocl.PLATFORM, VERSION),
+        ((None, UNKNOWN), pocl.PLATFORM, VERSION),
         ((pocl.TRIPLE, None), pocl.PLATFORM, VERSION),
     ],
 )
