@@ -1,7 +1,8 @@
 """Runs the lit suites and pytest, and ends with what was skipped and one line of counts.
 
 Both always run; the exit code is 1 when a test fails, or when a suite does not run at
-all. `python test/run_all.py --jobs 2`.
+all. `python test/run_all.py --jobs 2`. `build/reports/skipped.txt` has what was skipped in
+one line, for `.ci/run`, which goes on with other checks and ends with it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "reports"
+SKIPPED = REPORTS / "skipped.txt"
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,24 @@ def print_skipped(skipped: Sequence[tuple[str, str]]) -> None:
         print(f"skipped {count} of {place}: {reason}")
 
 
+def skipped_line(skipped: Sequence[tuple[str, str]]) -> str:
+    """One line of how many tests were skipped for which reasons."""
+    if not skipped:
+        return "no test was skipped"
+    reasons = Counter(reason for reason, _ in skipped)
+    listed = "; ".join(
+        f"{count}: {reason}" for reason, count in sorted(reasons.items())
+    )
+    return f"skipped {len(skipped)} tests, {listed}"
+
+
 def main() -> int:
     """Run both suites and print the sum; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", default="2", help="tests that run at once")
     jobs: str = parser.parse_args().jobs
     REPORTS.mkdir(parents=True, exist_ok=True)
+    SKIPPED.unlink(missing_ok=True)
     started = time.monotonic()
     lit_report = str(REPORTS / "lit.xml")
     lit = run_suite(
@@ -93,6 +107,7 @@ def main() -> int:
     total = lit + python
     seconds = time.monotonic() - started
     skipped = f", {len(total.skipped)} skipped" if total.skipped else ""
+    SKIPPED.write_text(f"{skipped_line(total.skipped)}\n", "utf-8")
     print()
     print_skipped(total.skipped)
     print(
