@@ -1,10 +1,10 @@
 """The table of docs/interop.md: format, direction, network, what was found.
 
-`--write` puts the rows that were measured into the page, in the place of those of before. Out: each
-network is written from the optimized graph, IREE compiles and runs it. In: the same programs, and
-those that iree-import-onnx makes of networks, are read, compiled and run. Results are compared with
-those of `numerics="exact"`. A graph of floats that comes in has at most a tenth more nodes than it
-had; quantized ones come in as TOSA spells them.
+`--write` puts each row into the page as soon as it is measured, in the place of that of before, so
+that a run that is interrupted loses nothing. Out: each network is written from the optimized graph,
+IREE compiles and runs it. In: the same programs, and those that iree-import-onnx makes of networks,
+are read, compiled and run. Results are compared with those of `numerics="exact"`. A graph that
+comes in has at most a tenth more nodes than it had.
 """
 
 import argparse
@@ -76,18 +76,20 @@ def main():
     parser.add_argument("--directions", nargs="*", default=list(DIRECTIONS))
     parser.add_argument("--networks", nargs="*", default=None)
     arguments = parser.parse_args()
-    rows = {}
+    if arguments.write and arguments.tiny:
+        parser.error("the page has no rows of the small networks")
+    rows = []
     for direction in arguments.directions:
         formats, row = DIRECTIONS[direction]
         for name in arguments.formats:
             for network, build in chosen(formats.get(name, ()), arguments):
                 if name == "tosa" and network == "lstm":
                     continue
-                rows[name, direction, network] = row(name, network, build)
-                print(rows[name, direction, network], flush=True)
-    if arguments.write:
-        write_rows(rows)
-    return any("differs" in one or "fails" in one for one in rows.values())
+                rows.append(row(name, network, build))
+                print(rows[-1], flush=True)
+                if arguments.write:
+                    write_row(rows[-1])
+    return any("differs" in one or "fails" in one for one in rows)
 
 
 def chosen(names, arguments):
@@ -145,7 +147,7 @@ def row_in(name, network, build):
     results = results if isinstance(results, (list, tuple)) else [results]
     worst = difference(results, expected_of(model, inputs))
     found = f"{'works' if worst < LIMIT else 'differs'}: Glow, {worst:.1e}"
-    if again > MOST_NODES * count and network not in BYTES:
+    if again > MOST_NODES * count:
         found = f"differs: more than {MOST_NODES} times the nodes"
     nodes = f"{again} nodes of {count}, {seconds:.1f} s"
     return f"| {name} | in | {network} | {found} | {nodes} |"
@@ -164,11 +166,10 @@ def compared(model, inputs, path):
     from iree_tools import compiled, run_compiled
 
     try:
-        binary = compiled(path)
-    except Exception as error:
-        lines = re.findall(r"error: (.*)", str(error)) or [type(error).__name__]
-        return f"fails in IREE: {lines[0][:80]}"
-    results = run_compiled(binary, inputs.values(), sidecar_of(path))
+        results = run_compiled(compiled(path), inputs.values(), sidecar_of(path))
+    except Exception as error:  # Whatever it says is told in the row.
+        lines = re.findall(r"error: (.*)", str(error)) or str(error).splitlines()
+        return f"fails in IREE: {lines[0][:80] if lines else type(error).__name__}"
     worst = difference(results, expected_of(model, inputs))
     return f"{'works' if worst < LIMIT else 'differs'}: IREE, {worst:.1e}"
 
@@ -192,20 +193,38 @@ DIRECTIONS = {"out": (OUT, row_out), "in": (IN, row_in)}
 """Direction to its formats and what makes a row."""
 
 
-def write_rows(rows):
-    """Put the rows between the marks of the page, where others stay as they are."""
+def keys_of_rows() -> list[tuple[str, str, str]]:
+    """Format, direction and network of all rows, in the order of the measurements."""
+    return [
+        (name, direction, network)
+        for direction, (formats, _) in DIRECTIONS.items()
+        for name, networks in formats.items()
+        for network in networks
+    ]
+
+
+def rows_of_page(text: str) -> tuple[str, dict[tuple[str, ...], str], str]:
+    """The rows of the table, by format, direction and network, and the text around them."""
+    before, _, rest = text.partition(BEGIN)
+    inside, _, after = rest.partition(END)
+    lines = inside.strip().splitlines()[2:]
+    rows = {tuple(line.strip("| ").split(" | ")[:3]): line for line in lines}
+    return before, rows, after
+
+
+def write_row(row: str, page: Path = PAGE) -> None:
+    """Put a row into the table of the page, in the order of the measurements.
+
+    Rows of networks that are no longer measured go.
+    """
     head = [
         "| format | direction | network | largest relative difference | how much, how long |",
         "|---|---|---|---|---|",
     ]
-    text = PAGE.read_text("utf-8")
-    before, _, rest = text.partition(BEGIN)
-    inside, _, after = rest.partition(END)
-    known = {}
-    for line in inside.strip().splitlines()[2:]:
-        known[tuple(line.strip("| ").split(" | ")[:3])] = line
-    lines = "\n".join([BEGIN, *head, *{**known, **rows}.values(), END])
-    PAGE.write_text(before + lines + after, "utf-8")
+    before, rows, after = rows_of_page(page.read_text("utf-8"))
+    rows[tuple(row.strip("| ").split(" | ")[:3])] = row
+    lines = [rows[key] for key in keys_of_rows() if key in rows]
+    page.write_text(before + "\n".join([BEGIN, *head, *lines, END]) + after, "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,22 +1,28 @@
 """Examples of nodes and small networks in other dialects, compiled and run by IREE."""
 
 from collections import Counter
+from contextlib import ExitStack
 from io import StringIO
 
 import numpy as np
 import pytest
-from iree_tools import run_program
+from iree_tools import compiled, run_compiled, run_program
 from support.nodes.node_examples import nodes_under_test
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
+from glow.exporters import PARAMETERS
 from glow.exporters.linalg import LINALG
 from glow.exporters.programs import export_program
-from glow.exporters.programs.text import print_program
+from glow.exporters.programs.text import print_program, write_program
 from glow.exporters.stablehlo import STABLEHLO
 from glow.exporters.tosa import TOSA
+from glow.exporters.tosa.multipliers import Multipliers
+from glow.frontends.mlir import parse_text
+from glow.frontends.sidecar import sidecar_of
 from glow.interpreter import run
+from glow.universe import new_context
 
 pytest.importorskip("iree.compiler", reason="pip install iree-base-compiler")
 pytest.importorskip("iree.runtime", reason="pip install iree-base-runtime")
@@ -78,3 +84,38 @@ def test_nodes(name):
         except GlowError:
             continue
         check_equal(run_program(text, example.inputs), run(module, example.inputs))
+
+
+CHANNELS = 400
+
+
+@pytest.mark.parametrize("count", [12, 16])
+def test_as_many_halfway_sums_as_are_corrected(count, tmp_path):
+    """A kernel of IREE reads at most 32 buffers, two of them for each corrected sum."""
+    scale = {12: 0.01744186133146286, 16: 0.01764705963432789}[count]
+    found = Multipliers.of(np.float32([scale]), (-128, 127))
+    assert len(found.corrections.sums) == count
+    scales = ", ".join(map(repr, [scale, *[0.0131022715] * (CHANNELS - 1)]))
+    kind = f"!quant.uniform<i8:f32:1, {{{scales}}}>"
+    weights = np.random.default_rng(0).integers(-128, 128, (20, CHANNELS))
+    module = parse_text(
+        new_context(),
+        f"""func.func @main(%x: tensor<64x20xi8>) -> tensor<64x{CHANNELS}xi8> {{
+          %0 = quant.scast %x : tensor<64x20xi8> to tensor<64x20x!quant.uniform<i8:f32, 1.0>>
+          %w = glow.constant dense<{weights.tolist()}> : tensor<20x{CHANNELS}xi8>
+            as tensor<20x{CHANNELS}x{kind}>
+          %y = glow.fully_connected %0, %w
+            : tensor<64x{CHANNELS}x!quant.uniform<i8:f32, 1.0>>
+          %z = quant.scast %y
+            : tensor<64x{CHANNELS}x!quant.uniform<i8:f32, 1.0>> to tensor<64x{CHANNELS}xi8>
+          func.return %z : tensor<64x{CHANNELS}xi8>
+        }}""",
+        "quantized.mlir",
+    )
+    # Small, so that sums are between both limits, where those that are corrected lie.
+    array = np.random.default_rng(1).integers(-16, 17, (64, 20), np.int8)
+    path = tmp_path / "program.mlir"
+    with path.open("w") as stream, ExitStack() as files:
+        write_program(export_program(module, TOSA, PARAMETERS), path, stream, files)
+    (result,) = run_compiled(compiled(path), [array], sidecar_of(path))
+    np.testing.assert_array_equal(result, *run(module, [array]))

@@ -39,8 +39,10 @@ from glow.interpreter.quantized import is_fixed
 MOST_WRONG = 0.01
 """The part of the sums that may be a step off where numerics are fast."""
 
-MOST_CORRECTIONS = 16
-"""Sums of a channel that are corrected; for more, floats take fewer operations."""
+MOST_CORRECTIONS = 12
+"""Sums of a channel that are corrected; for more, floats take fewer operations. Each takes two
+tensors, and IREE, which makes one kernel of all of them, gives a kernel at most 32 buffers.
+"""
 
 LARGEST = 2.0**31
 """What a rescaled sum stays below: TOSA leaves larger ones open."""
