@@ -33,6 +33,7 @@ from glow.dialects.glow.activations import ClipOp, ReluOp
 from glow.dialects.glow.arithmetic import ConvertOp, DivOp, MulOp, PowOp, SelectOp
 from glow.dialects.glow.convolution import AvgPool2dOp, MaxPool2dOp
 from glow.dialects.glow.elementwise import FACTS, BinaryOp, Facts
+from glow.dialects.glow.indexing import GatherNDOp
 from glow.dialects.glow.matmul import MatmulOp
 from glow.dialects.glow.normalization import (
     ReduceMaxOp,
@@ -304,6 +305,7 @@ _SPECIFIC: dict[type[NodeOp], tuple[Simplification, ...]] = {
     SliceOp: (identity_slice, moved_splat, slice_of_piece, merge_slices),
     PadOp: (no_pads, movement.merge_pads),
     GatherOp: (movement.gather_to_slice,),
+    GatherNDOp: (movement.gather_of_all,),
     MaxPool2dOp: (movement.identity_window,),
     AvgPool2dOp: (movement.identity_window,),
     MatmulOp: (movement.unbroadcast_matrix,),

@@ -32,6 +32,7 @@ def graph_passes(numerics: str = "default") -> list[ModulePass]:
         MergeWeightsPass(),
         FoldConstantsPass(),
         ConvertGemmPass(),
+        EliminateTransposesPass(),
         OptimizeGraphPass(),
         FoldBatchNormPass(),
         EliminateTransposesPass(),

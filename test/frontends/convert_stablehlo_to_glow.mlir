@@ -67,3 +67,52 @@ func.func @sum(%x: tensor<5x2xf32>, %start: tensor<2xf32>) -> tensor<2xf32> {
   }
   return %0#2 : tensor<2xf32>
 }
+
+// -----
+
+// Means of windows with channels last: what divides the sums counts the elements inside.
+// CHECK-LABEL: func.func @same_mean(
+// CHECK-NEXT: %[[X:.*]] = glow.transpose %x permutation [0, 3, 1, 2]
+// CHECK: %[[MEAN:.*]] = glow.avg_pool2d %[[X]] kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x2x4x5xf32>
+// CHECK-NEXT: %[[Y:.*]] = glow.transpose %[[MEAN]] permutation [0, 2, 3, 1]
+// CHECK-NEXT: func.return %[[Y]]
+func.func @same_mean(%x: tensor<1x4x5x2xf32>) -> tensor<1x4x5x2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %ones = stablehlo.constant dense<1.0> : tensor<1x4x5x2xf32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi64>, window_dimensions = array<i64: 1, 3, 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %4 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %4 : tensor<f32>
+  }) : (tensor<1x4x5x2xf32>, tensor<f32>) -> tensor<1x4x5x2xf32>
+  %1 = "stablehlo.reduce_window"(%ones, %zero) <{padding = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi64>, window_dimensions = array<i64: 1, 3, 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %4 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %4 : tensor<f32>
+  }) : (tensor<1x4x5x2xf32>, tensor<f32>) -> tensor<1x4x5x2xf32>
+  %2 = stablehlo.divide %0, %1 : tensor<1x4x5x2xf32>
+  return %2 : tensor<1x4x5x2xf32>
+}
+
+// -----
+
+// Divisors of windows of another size are none of a mean; they are known all the same.
+// CHECK-LABEL: func.func @other_divisors(
+// CHECK-DAG: glow.avg_pool2d %{{.*}} count_include_pad kernel [1, 3]
+// CHECK-DAG: glow.constant dense<{{.*}}[2.000000e+00], [2.000000e+00], [2.000000e+00], [1.000000e+00]{{.*}}> : tensor<1x4x1xf32>
+// CHECK: glow.div
+func.func @other_divisors(%x: tensor<1x4x2xf32>) -> tensor<1x4x2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %ones = stablehlo.constant dense<1.0> : tensor<1x4x2xf32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [1, 1], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %4 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %4 : tensor<f32>
+  }) : (tensor<1x4x2xf32>, tensor<f32>) -> tensor<1x4x2xf32>
+  %1 = "stablehlo.reduce_window"(%ones, %zero) <{padding = dense<[[0, 0], [0, 1], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %4 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %4 : tensor<f32>
+  }) : (tensor<1x4x2xf32>, tensor<f32>) -> tensor<1x4x2xf32>
+  %2 = stablehlo.divide %0, %1 : tensor<1x4x2xf32>
+  return %2 : tensor<1x4x2xf32>
+}

@@ -304,6 +304,24 @@ func.func @gathers(%x: tensor<4x3xf32>) -> (tensor<3xf32>, tensor<2x3xf32>, tens
   func.return %0, %1, %2 : tensor<3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
 
+// Positions of all elements in order are a reshape, whatever their shape; others are not.
+// CHECK-LABEL: func.func @gathers_of_all(
+// CHECK-NEXT: %t = glow.constant dense<[{{\[\[0, 1\], \[0, 0\]\]}}]> : tensor<1x2x2xi64>
+// CHECK-NEXT: %0 = glow.reshape %x : tensor<2x1xf32>
+// CHECK-NEXT: %1 = glow.reshape %x : tensor<2x1x1xf32>
+// CHECK-NEXT: %2 = glow.gather_nd %x, %t : tensor<1x2xf32>
+// CHECK-NEXT: func.return %0, %1, %2 : tensor<2x1xf32>, tensor<2x1x1xf32>, tensor<1x2xf32>
+func.func @gathers_of_all(%x: tensor<1x2xf32>) -> (tensor<2x1xf32>, tensor<2x1x1xf32>, tensor<1x2xf32>) {
+  %i = glow.constant dense<[[[0, 0]], [[0, 1]]]> : tensor<2x1x2xi64>
+  %j = glow.constant dense<[[0], [1]]> : tensor<2x1xi64>
+  %t = glow.constant dense<[[[0, 1], [0, 0]]]> : tensor<1x2x2xi64>
+  %0 = glow.gather_nd %x, %i : tensor<2x1xf32>
+  %1 = glow.gather %x, %j axis 1 : tensor<1x2x1xf32>
+  %2 = glow.reshape %1 : tensor<2x1x1xf32>
+  %3 = glow.gather_nd %x, %t : tensor<1x2xf32>
+  func.return %0, %2, %3 : tensor<2x1xf32>, tensor<2x1x1xf32>, tensor<1x2xf32>
+}
+
 // CHECK-LABEL: func.func @pads_and_broadcasts(
 // CHECK-NEXT: %0 = glow.pad %x pads [0, 1, 0, 2] : tensor<1x5xf32>
 // CHECK-NEXT: %1 = glow.pad %x pads [0, 1, 0, 0] value 1.000000e+00 : tensor<1x3xf32>

@@ -53,9 +53,17 @@ def pool(
     """The average pool, if the dividend is one times the size of its window.
 
     Where the divisors are how many elements each window has inside, padding does not count.
+    Channels may be last: the pool was transposed to have them first, and its sums back.
     """
     scaled = dividend.owner
-    if not isinstance(scaled, glow.MulOp) or count is None or not count.size:
+    if count is None or not count.size:
+        return None
+    if isinstance(scaled, glow.TransposeOp):
+        order = scaled.attributes_view().ints("permutation")
+        count = np.broadcast_to(count, shape_of(dividend)).transpose(np.argsort(order))
+        average = pool(builder, scaled.input, count)
+        return None if average is None else builder.transpose(average, order)
+    if not isinstance(scaled, glow.MulOp):
         return None
     average, size = scaled.lhs.owner, builder.known(scaled.rhs)
     if not isinstance(average, glow.AvgPool2dOp) or size is None or not size.size:

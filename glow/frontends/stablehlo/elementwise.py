@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
@@ -118,7 +118,16 @@ def divide(builder: HloBuilder) -> SSAValue:
 
 
 def multiply(builder: HloBuilder) -> SSAValue:
-    """A product; a sum times one over the number of its terms is a mean."""
+    """A product; a sum times one over the number of its terms is a mean.
+
+    torch-mlir multiplies a layer's result and bias by a `beta` of 1.
+    """
+    for value, other in (builder.op.operands, reversed(builder.op.operands)):
+        array = builder.known(other)
+        is_number = array is not None and not any(array.strides)
+        if array is not None and is_number and array.dtype.kind == "f":
+            if (array == 1).all():
+                return value
     return averages.scaled_sum(builder, *builder.op.operands) or plain(builder)
 
 
@@ -167,8 +176,13 @@ def counted(builder: HloBuilder) -> SSAValue:
 
 
 def convert(builder: HloBuilder) -> SSAValue:
-    """Elements of another type."""
-    return builder.convert(builder.op.operands[0], builder.result.element_type)
+    """Elements of another type; one known number is converted here, so that rules see it."""
+    (value,) = builder.op.operands
+    element, array = builder.result.element_type, builder.known(value)
+    is_number = array is not None and array.size == 1 and array.dtype.kind in "iuf"
+    if array is None or not is_number or not isinstance(element, AnyFloat):
+        return builder.convert(value, element)
+    return builder.put(array.astype(dtype_of(element)))
 
 
 def bitcast(builder: HloBuilder) -> SSAValue:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import IntegerType, i1, i32
 from xdsl.ir import Operation, SSAValue
 
@@ -197,6 +198,12 @@ def reduce_window(builder: HloBuilder) -> SSAValue:
     if kind not in REDUCTIONS:
         raise GlowError(f"windows reduced by {kind} are not supported")
     window = Window(builder, value, kind)
+    counted = window.counts(value)
+    if counted is not None and begins_neutral(builder, start, kind):
+        return counted
+    counts = window.counts(value)
+    if counts is not None and begins_neutral(builder, start, kind):
+        return counts
     value = builder.dilate(value, [gap - 1 for gap in window.base], window.neutral)
     if window.is_cumulative(shape_of(value)):
         result = window.cumulative(value)
@@ -246,6 +253,39 @@ class Window:
             or self.low[axis]
             or self.high[axis]
         ]
+
+    def counts(self, value: SSAValue) -> SSAValue | None:
+        """The sums where all elements are one known number: what means divide by.
+
+        How many elements of a window are inside is a product of numbers of each axis, so that
+        the constant has no more axes than the window.
+        """
+        array = self.builder.known(value)
+        if (
+            array is None
+            or not array.size
+            or any(array.strides)
+            or set(self.base) != {1}
+        ):
+            return None
+        if self.kind != "add" or array.dtype.kind != "f":
+            return None
+        sums = np.full((1,) * array.ndim, float(array.flat[0].item()))
+        for axis in self.axes:
+            sizes = [-1 if at == axis else 1 for at in range(array.ndim)]
+            sums = sums * self._inside(axis, array.shape[axis]).reshape(sizes)
+        small = self.builder.put(sums.astype(array.dtype))
+        shape = self.builder.result
+        if small.type == shape:
+            return small
+        return self.builder.create(glow.BroadcastOp, [small], {}, types=[shape])
+
+    def _inside(self, axis: int, extent: int) -> NDArray[np.int64]:
+        """How many elements each window along one axis has inside."""
+        count = self.builder.result.get_shape()[axis]
+        starts = np.arange(count)[:, None] * self.strides[axis] - self.low[axis]
+        places = starts + np.arange(self.sizes[axis]) * self.dilations[axis]
+        return ((places >= 0) & (places < extent)).sum(axis=1)
 
     def is_cumulative(self, shape: Sequence[int]) -> bool:
         """Whether each element gets all before it, or all behind it, along one axis."""

@@ -105,11 +105,7 @@ def _agree(one: SSAValue, other: SSAValue, axis: int) -> bool:
 def gather_to_slice(op: NodeOp) -> Replacement:
     """A slice for constant indices that follow each other."""
     source, indices = op.inputs
-    array = (
-        constant_value(indices)
-        if shape_of(indices) in ((), shape_of(indices)[:1])
-        else None
-    )
+    array = constant_value(indices)
     axis = op.attributes_view().int("axis")
     extent = shape_of(source)[axis]
     if array is None or array.size == 0 or extent == 0:
@@ -133,6 +129,23 @@ def gather_to_slice(op: NodeOp) -> Replacement:
     assert block is not None
     block.insert_op_before(taken, op)
     return ReshapeOp.build_node([taken.result], [result_type(op)])
+
+
+def gather_of_all(op: NodeOp) -> Replacement:
+    """A reshape for constant positions of all elements in their order."""
+    source, indices = op.inputs
+    array = constant_value(indices)
+    sizes = shape_of(source)
+    if array is None or array.size == 0 or op.attributes_view().int("batch_dims"):
+        return None
+    extents = np.array(sizes[: array.shape[-1]])
+    places = array.reshape(-1, len(extents)).astype(np.int64)
+    if len(places) != prod(extents) or np.any((places < 0) | (places >= extents)):
+        return None
+    flat = np.ravel_multi_index(tuple(places.T), tuple(extents))
+    if np.any(flat != np.arange(len(places))):
+        return None
+    return ReshapeOp.build_node([source], [result_type(op)])
 
 
 def merge_pads(op: NodeOp) -> Replacement:

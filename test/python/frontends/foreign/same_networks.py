@@ -1,0 +1,103 @@
+"""Networks in ONNX whose optimized graphs are compared with those of other tools' texts.
+
+Their weights are what `make_same.py` puts into the same networks in JAX and PyTorch.
+"""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+class Weights(dict):
+    """Seeded arrays by name."""
+
+    def __init__(self, seed):
+        super().__init__()
+        self.rng = np.random.default_rng(seed)
+
+    def add(self, shape, *names):
+        """Numbers around 0."""
+        for name in names:
+            self[name] = (self.rng.standard_normal(shape) * 0.3).astype(np.float32)
+
+    def add_scales(self, shape, *names):
+        """Numbers around 1."""
+        for name in names:
+            self[name] = (self.rng.random(shape) + 0.5).astype(np.float32)
+
+
+class Layers:
+    """An ONNX graph that is written layer by layer."""
+
+    def __init__(self, weights):
+        self.nodes = []
+        self.arrays = dict(weights)
+
+    def __call__(self, operator, *inputs, **attributes):
+        """A node; its output."""
+        output = f"v{len(self.nodes)}"
+        inputs = [self.constant(one) for one in inputs]
+        node = helper.make_node(operator, inputs, [output], **attributes)
+        self.nodes.append(node)
+        return output
+
+    def constant(self, value):
+        """The name of a value: an array or a list becomes a constant."""
+        if isinstance(value, str):
+            return value
+        name = f"c{len(self.arrays)}"
+        self.arrays[name] = np.asarray(value)
+        return name
+
+    def model(self, inputs, output, shape, element=TensorProto.FLOAT):
+        """The model; inputs are (name, element, shape)."""
+        infos = [
+            helper.make_tensor_value_info(*one)
+            for one in (*inputs, (output, element, shape))
+        ]
+        tensors = [numpy_helper.from_array(a, n) for n, a in self.arrays.items()]
+        graph = helper.make_graph(self.nodes, "main", infos[:-1], infos[-1:], tensors)
+        opsets = [helper.make_opsetid("", 21)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+        onnx.checker.check_model(model)
+        return model
+
+
+IMAGE, CHANNELS, CLASSES = (2, 8, 6, 3), 8, 4
+BLOCKS = ("first", "second")
+
+
+def residual_weights():
+    """Of a convolution, two blocks of two with batch normalization, and a dense layer."""
+    weights = Weights(11)
+    weights.add((CHANNELS, 3, 3, 3), "stem")
+    for block in BLOCKS:
+        for half in (f"{block}1", f"{block}2"):
+            weights.add((CHANNELS, CHANNELS, 3, 3), half)
+            weights.add_scales(CHANNELS, f"{half}_scale", f"{half}_variance")
+            weights.add(CHANNELS, f"{half}_bias", f"{half}_mean")
+    weights.add((CLASSES, CHANNELS), "head")
+    weights.add(CLASSES, "head_bias")
+    return weights
+
+
+def residual():
+    """A residual network, a mean pool that leaves the border out between its blocks."""
+    layer = Layers(residual_weights())
+
+    def normalized(x, name):
+        x = layer("Conv", x, name, pads=[1] * 4)
+        kinds = ("scale", "bias", "mean", "variance")
+        return layer("BatchNormalization", x, *(f"{name}_{kind}" for kind in kinds))
+
+    x = layer("Transpose", "x", perm=[0, 3, 1, 2])
+    x = layer("Relu", layer("Conv", x, "stem", pads=[1] * 4))
+    for block in BLOCKS:
+        y = layer("Relu", normalized(x, f"{block}1"))
+        x = layer("Relu", layer("Add", normalized(y, f"{block}2"), x))
+        if block == "first":
+            x = layer("AveragePool", x, kernel_shape=[3, 3], pads=[1] * 4)
+    x = layer("Flatten", layer("GlobalAveragePool", x))
+    x = layer("Gemm", x, "head", "head_bias", transB=1)
+    x = layer("Softmax", x, axis=-1)
+    return layer.model([("x", TensorProto.FLOAT, IMAGE)], x, (IMAGE[0], CLASSES))
