@@ -290,7 +290,11 @@ _SPECIFIC: dict[type[NodeOp], tuple[Simplification, ...]] = {
     MulOp: (integer_product_with_zero,),
     DivOp: (arithmetic.exact_reciprocal,),
     PowOp: (arithmetic.square,),
-    SelectOp: (known_condition, arithmetic.equal_branches),
+    SelectOp: (
+        known_condition,
+        arithmetic.equal_branches,
+        arithmetic.negated_condition,
+    ),
     ReluOp: (merge_bounds,),
     ClipOp: (merge_bounds, arithmetic.bounds_beyond_type),
     ConvertOp: (same_type, arithmetic.merge_conversions),

@@ -10,7 +10,8 @@
   becomes
     %y = glow.layer_norm %x, %scale, %bias axis 2 epsilon ...
 
-    (or %n = glow.mul %c, (glow.rsqrt %v + epsilon))
+    (or %n = glow.mul %c, (glow.rsqrt %v + epsilon);
+     torch-mlir computes %v in f64, of a converted %x)
 
     %e = glow.exp %x                            (or of x - max(x))
     %y = glow.div %e, (glow.reduce_sum %e axes [1] keepdims)
@@ -28,7 +29,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
@@ -95,13 +96,46 @@ def _normalized(
     if mean is None or mean[0] is not x or not isinstance(total, glow.AddOp):
         return None
     for variance, epsilon in (total.operands[:2], total.operands[1::-1]):
-        number, found = number_of(epsilon), reduced(variance, glow.ReduceMeanOp)
+        number, found = number_of(epsilon), reduced(_wide(variance), glow.ReduceMeanOp)
         if number is None or found is None or found[1] != mean[1]:
             continue
         axis = _trailing_axis(x, mean[1])
-        if axis is not None and _is_square(found[0], centred):
+        if axis is not None and _is_square_of_centred(found[0], centred, mean):
             return _layer_norm(builder, x, axis, number)
     return None
+
+
+def _wide(value: SSAValue) -> SSAValue:
+    """A number of twice the width that a value was rounded from; else the value."""
+    owner = value.owner
+    if isinstance(owner, glow.ConvertOp) and _is_widened(value, owner.operands[0]):
+        return owner.operands[0]
+    return value
+
+
+def _is_widened(narrow: SSAValue, wide: SSAValue) -> bool:
+    return (element_type(narrow), element_type(wide)) == (f32, f64)
+
+
+def _is_square_of_centred(
+    value: SSAValue, centred: SSAValue, mean: tuple[SSAValue, tuple[int, ...]]
+) -> bool:
+    """Whether a value is the square of x - mean(x), maybe of an x that was widened."""
+    if _is_square(value, centred):
+        return True
+    factor = value.owner.operands[0] if isinstance(value.owner, glow.MulOp) else None
+    other = factor.owner if factor is not None else None
+    if factor is None or not isinstance(other, glow.SubOp):
+        return False
+    wide, subtracted = other.operands
+    converted = wide.owner
+    return (
+        _is_square(value, factor)
+        and isinstance(converted, glow.ConvertOp)
+        and converted.operands[0] is mean[0]
+        and _is_widened(mean[0], wide)
+        and reduced(subtracted, glow.ReduceMeanOp) == (wide, mean[1])
+    )
 
 
 def _layer_norm(

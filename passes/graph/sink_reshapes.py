@@ -9,11 +9,14 @@
 | `slice(batch_norm(x))`          | `batch_norm(slice(x))`, where channels stay     |
 | `concat(f(x), f(y))`            | `f(concat(x, y))`: one node, where no product   |
 |                                 | would absorb f                                  |
+| `reshape(layer(reshape(x)) + c)`| `matmul(x, w) + c`, where the first axes are     |
+|                                 | merged and split again                          |
 | `op(slice(x), c), op(slice(x), d)`, joined again | `op(x, concat(c, d))`          |
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -22,6 +25,7 @@ from xdsl.ir import Attribute, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.passes.graph.fuse_activation import PRODUCERS
+from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, element_type
 from glow.passes.rewriting.patterns import RewritePass
 
@@ -165,13 +169,43 @@ def _joins(one: SSAValue, other: SSAValue, back: int) -> bool:
     return sizes == others
 
 
+def layer_of_all_axes(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """A product of all of x's axes for a layer whose rows are x's first axes merged."""
+    value, addend = op.inputs[0], None
+    total = value.owner
+    if isinstance(total, glow.AddOp) and value.has_one_use():
+        value, addend = total.inputs
+        if not isinstance(addend.owner, glow.ConstantOp) or len(shape_of(addend)) > 1:
+            return None
+    layer = value.owner
+    if not isinstance(layer, glow.FullyConnectedOp) or not value.has_one_use():
+        return None
+    flat = layer.inputs[0].owner
+    is_plain = not (layer.bias or layer.activation or layer.is_quantized)
+    if not isinstance(flat, glow.ReshapeOp) or not is_plain:
+        return None
+    rows, size = shape_of(layer.inputs[0])
+    shape = shape_of(op.results[0])
+    ends = (at for at in range(1, len(shape)) if prod(shape[:at]) == rows)
+    outer = shape[: next(ends, 0)]
+    if len(outer) < 2:
+        return None
+    x = builder.reshape(flat.input, (*outer, size))
+    result = builder.node(glow.MatmulOp, x, layer.inputs[1])
+    if addend is not None:
+        result = builder.node(glow.AddOp, result, addend)
+    return builder.reshape(result, shape_of(op.results[0]))
+
+
 class SinkReshapesPass(RewritePass):
     """Move reshapes, tiles, slices and concatenations out of the way of arithmetic."""
 
     name = "sink-reshapes"
+    preserves = VALUES  # a product on other axes may be summed in another order
     rewrites = {
         **dict.fromkeys(FUNCTIONS, (below_function,)),
         glow.BatchNormOp: (below_batch_norm,),
+        glow.ReshapeOp: (layer_of_all_axes,),
         glow.SliceOp: (slice_first,),
         glow.ConcatOp: (concat_first, join_arithmetic),
     }

@@ -346,3 +346,12 @@ func.func @broadcast_matrix(%x: tensor<2x4x3xf32>, %w: tensor<3x5xf32>) -> tenso
   %1 = glow.matmul %x, %0 : tensor<2x4x5xf32>
   func.return %1 : tensor<2x4x5xf32>
 }
+
+// CHECK-LABEL: func.func @negated_condition(
+// CHECK-NEXT: %0 = glow.select %c, %y, %x : tensor<2xf32>
+// CHECK-NEXT: func.return %0 : tensor<2xf32>
+func.func @negated_condition(%c: tensor<2xi1>, %x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %n = glow.not %c : tensor<2xi1>
+  %0 = glow.select %n, %x, %y : tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}

@@ -86,3 +86,24 @@ func.func @reciprocal_square_root(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %n = glow.mul %r, %c : tensor<2x4xf32>
   func.return %n : tensor<2x4xf32>
 }
+
+// torch-mlir computes the variance in f64.
+// CHECK-LABEL: func.func @wide_variance(
+// CHECK-NEXT: %[[ONES:.*]] = glow.splat 1.000000e+00 : tensor<4xf32>
+// CHECK-NEXT: %y = glow.layer_norm %x, %[[ONES]] axis 1 epsilon 1.000000e-02 : tensor<2x4xf32>
+// CHECK-NEXT: func.return %y
+func.func @wide_variance(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %epsilon = glow.splat 0.01 : tensor<f32>
+  %w = glow.convert %x : tensor<2x4xf64>
+  %n = glow.reduce_mean %w axes [1] keepdims : tensor<2x1xf64>
+  %d = glow.sub %w, %n : tensor<2x4xf64>
+  %s = glow.mul %d, %d : tensor<2x4xf64>
+  %u = glow.reduce_mean %s axes [1] keepdims : tensor<2x1xf64>
+  %v = glow.convert %u : tensor<2x1xf32>
+  %m = glow.reduce_mean %x axes [1] keepdims : tensor<2x1xf32>
+  %e = glow.add %v, %epsilon : tensor<2x1xf32>
+  %r = glow.rsqrt %e : tensor<2x1xf32>
+  %c = glow.sub %x, %m : tensor<2x4xf32>
+  %y = glow.mul %c, %r : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}

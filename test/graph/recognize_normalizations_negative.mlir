@@ -78,3 +78,23 @@ func.func @not_softmax(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> (tensor<2x4x
   %b = glow.div %e, %u : tensor<2x4xf32>
   func.return %a, %b : tensor<2x4xf32>, tensor<2x4xf32>
 }
+
+// A variance around the mean of another value.
+// CHECK-LABEL: func.func @variance_of_another(
+// CHECK-NOT: glow.layer_norm
+// CHECK: func.return
+func.func @variance_of_another(%x: tensor<2x4xf32>, %z: tensor<2x4xf64>) -> tensor<2x4xf32> {
+  %epsilon = glow.splat 0.01 : tensor<f32>
+  %w = glow.convert %x : tensor<2x4xf64>
+  %n = glow.reduce_mean %z axes [1] keepdims : tensor<2x1xf64>
+  %d = glow.sub %w, %n : tensor<2x4xf64>
+  %s = glow.mul %d, %d : tensor<2x4xf64>
+  %u = glow.reduce_mean %s axes [1] keepdims : tensor<2x1xf64>
+  %v = glow.convert %u : tensor<2x1xf32>
+  %m = glow.reduce_mean %x axes [1] keepdims : tensor<2x1xf32>
+  %e = glow.add %v, %epsilon : tensor<2x1xf32>
+  %r = glow.rsqrt %e : tensor<2x1xf32>
+  %c = glow.sub %x, %m : tensor<2x4xf32>
+  %y = glow.mul %c, %r : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}

@@ -81,3 +81,21 @@ func.func @batch_norm(%x: tensor<1x2x3x4xf32>, %p: tensor<2xf32>) -> tensor<1x2x
   %y = glow.batch_norm %r, %p, %p, %p, %p : tensor<1x2x12xf32>
   func.return %y : tensor<1x2x12xf32>
 }
+
+// A layer on rows that were two axes, and are again behind it, is a product on all axes.
+// CHECK-LABEL: func.func @layer_of_all_axes(
+// CHECK-NEXT: %w = glow.constant
+// CHECK-NEXT: %c = glow.constant
+// CHECK-NEXT: %0 = glow.matmul %x, %w : tensor<2x5x4xf32>
+// CHECK-NEXT: %1 = glow.add %0, %c : tensor<2x5x4xf32>
+// CHECK-NEXT: %y = glow.reshape %1 : tensor<2x5x2x2xf32>
+// CHECK-NEXT: func.return %y
+func.func @layer_of_all_axes(%x: tensor<2x5x3xf32>) -> tensor<2x5x2x2xf32> {
+  %w = glow.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 8.0, 7.0, 6.0]]> : tensor<3x4xf32>
+  %c = glow.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %0 = glow.reshape %x : tensor<10x3xf32>
+  %1 = glow.fully_connected %0, %w : tensor<10x4xf32>
+  %2 = glow.add %1, %c : tensor<10x4xf32>
+  %y = glow.reshape %2 : tensor<2x5x2x2xf32>
+  func.return %y : tensor<2x5x2x2xf32>
+}

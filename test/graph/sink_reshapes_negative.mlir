@@ -48,3 +48,19 @@ func.func @other_channels(%x: tensor<1x2x6xf32>, %p: tensor<3xf32>) -> tensor<1x
   %y = glow.batch_norm %r, %p, %p, %p, %p : tensor<1x3x4xf32>
   func.return %y : tensor<1x3x4xf32>
 }
+
+// Rows that are no axes of the result, and a sum that others read.
+// CHECK-LABEL: func.func @layers_that_stay(
+// CHECK-NOT: glow.matmul
+// CHECK: func.return
+func.func @layers_that_stay(%x: tensor<2x5x3xf32>) -> (tensor<4x10xf32>, tensor<2x5x4xf32>, tensor<10x4xf32>) {
+  %w = glow.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 8.0, 7.0, 6.0]]> : tensor<3x4xf32>
+  %c = glow.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %0 = glow.reshape %x : tensor<10x3xf32>
+  %1 = glow.fully_connected %0, %w : tensor<10x4xf32>
+  %2 = glow.reshape %1 : tensor<4x10xf32>
+  %3 = glow.fully_connected %0, %w : tensor<10x4xf32>
+  %4 = glow.add %3, %c : tensor<10x4xf32>
+  %5 = glow.reshape %4 : tensor<2x5x4xf32>
+  func.return %2, %5, %4 : tensor<4x10xf32>, tensor<2x5x4xf32>, tensor<10x4xf32>
+}

@@ -81,8 +81,11 @@ def spread(builder: HloBuilder, value: SSAValue, places: list[int]) -> SSAValue:
         sizes[place] = size
     if sizes == list(shape):
         return builder.reshape(value, sizes)
-    # Axes in front come by themselves.
-    value = builder.reshape(value, sizes[min(places, default=len(shape)) :])
+    # Axes in front come by themselves; a constant's have the size 1 from another broadcast.
+    first = min(places, default=len(shape))
+    if array is not None:
+        first = next((at for at, size in enumerate(sizes) if size != 1), len(shape))
+    value = builder.reshape(value, sizes[first:])
     wanted = tensor_type(shape, element_of(value))
     return builder.create(glow.BroadcastOp, [value], {}, types=[wanted])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log, pi
 
+import numpy as np
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
@@ -12,6 +13,21 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of
 from glow.frontends.stablehlo.hlo_builder import Handlers, HloBuilder
+
+ROOTS = {"stablehlo.rsqrt": glow.RsqrtOp, "stablehlo.sqrt": glow.SqrtOp}
+
+
+def root(builder: HloBuilder) -> SSAValue:
+    """A root, or its reciprocal; of one known number it is computed, so that rules see it."""
+    array = builder.known(builder.op.operands[0])
+    if array is None or any(array.strides) or array.dtype.kind != "f":
+        return builder.node(ROOTS[builder.op.name], *builder.op.operands)
+    if not array.size or not float(array.flat[0].item()) > 0:
+        return builder.node(ROOTS[builder.op.name], *builder.op.operands)
+    found = np.sqrt(array.flat[0])
+    if builder.op.name == "stablehlo.rsqrt":
+        found = array.dtype.type(1) / found
+    return builder.put(np.broadcast_to(found, array.shape))
 
 
 def angle(builder: HloBuilder) -> SSAValue:
@@ -181,4 +197,5 @@ HANDLERS: Handlers = {
     "chlo.erf_inv": inverse_erf,
     "chlo.lgamma": logarithm_of_gamma,
     "stablehlo.atan2": angle,
+    **dict.fromkeys(ROOTS, root),
 }

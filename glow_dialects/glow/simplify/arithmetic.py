@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.attributes import float_attr
 from glow.dialects.glow.activations import ClipOp
-from glow.dialects.glow.arithmetic import ConvertOp, MulOp
+from glow.dialects.glow.arithmetic import ConvertOp, MulOp, NotOp
 from glow.dialects.glow.shape import BroadcastOp, TileOp
 from glow.dialects.glow.storage import ConstantOp, SplatOp
 from glow.dialects.node import NodeOp, shape_of
@@ -46,6 +46,15 @@ def constant_last(op: NodeOp) -> Replacement:
     if isinstance(lhs.owner, STORAGE) and not isinstance(rhs.owner, STORAGE):
         return rebuilt(op, [rhs, lhs])
     return None
+
+
+def negated_condition(op: NodeOp) -> Replacement:
+    """`c ? y : x` for `not c ? x : y`."""
+    condition, lhs, rhs = op.inputs
+    negation = condition.owner
+    if not isinstance(negation, NotOp):
+        return None
+    return rebuilt(op, [negation.inputs[0], rhs, lhs])
 
 
 def equal_branches(op: NodeOp) -> Replacement:

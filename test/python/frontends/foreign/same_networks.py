@@ -1,6 +1,6 @@
 """Networks in ONNX whose optimized graphs are compared with those of other tools' texts.
 
-Their weights are what `make_same.py` puts into the same networks in JAX and PyTorch.
+Their weights are what `make_same_jax.py` and `make_same_torch.py` put into the same networks.
 """
 
 import numpy as np
@@ -101,3 +101,59 @@ def residual():
     x = layer("Gemm", x, "head", "head_bias", transB=1)
     x = layer("Softmax", x, axis=-1)
     return layer.model([("x", TensorProto.FLOAT, IMAGE)], x, (IMAGE[0], CLASSES))
+
+
+BATCH, LENGTH, WIDTH, HEADS, INNER, WORDS = 2, 5, 16, 2, 32, 7
+TOKENS = (BATCH, LENGTH, WIDTH)
+
+
+def encoder_weights():
+    """Of attention, of two layers of two products each, and of a product for the words."""
+    weights = Weights(12)
+    weights.add((WIDTH, WIDTH), "query", "key", "value", "output")
+    weights.add((INNER, WIDTH), "up", "second_up")
+    weights.add((WIDTH, INNER), "down", "second_down")
+    weights.add((WORDS, WIDTH), "head")
+    for name, array in list(weights.items()):
+        weights.add(len(array), f"{name}_bias")
+    weights.add_scales(WIDTH, "first_scale", "second_scale")
+    weights.add(WIDTH, "first_shift", "second_shift")
+    return weights
+
+
+def encoder():
+    """A transformer's encoder layer with a mask; GELU in both forms; the best word."""
+    weights = encoder_weights()
+    layer = Layers(weights)
+
+    def dense(x, name):
+        product = layer("MatMul", x, weights[name].T.copy())
+        return layer("Add", product, f"{name}_bias")
+
+    def normalized(x, name):
+        parameters = f"{name}_scale", f"{name}_shift"
+        return layer("LayerNormalization", x, *parameters, axis=-1, epsilon=1e-5)
+
+    def heads(x, permutation):
+        x = layer("Reshape", x, [BATCH, LENGTH, HEADS, WIDTH // HEADS])
+        return layer("Transpose", x, perm=permutation)
+
+    x = normalized("x", "first")
+    query = heads(dense(x, "query"), [0, 2, 1, 3])
+    key = heads(dense(x, "key"), [0, 2, 3, 1])
+    value = heads(dense(x, "value"), [0, 2, 1, 3])
+    root = np.float32((WIDTH // HEADS) ** 0.5)
+    scores = layer("Div", layer("MatMul", query, key), root)
+    mask = layer("Unsqueeze", "mask", [1, 2])
+    scores = layer("Where", mask, scores, np.float32(-1e9))
+    x = layer("MatMul", layer("Softmax", scores, axis=-1), value)
+    x = layer("Transpose", x, perm=[0, 2, 1, 3])
+    x = dense(layer("Reshape", x, [BATCH, LENGTH, WIDTH]), "output")
+    x = layer("Add", "x", x)
+    y = layer("Gelu", dense(normalized(x, "second"), "up"), approximate="tanh")
+    x = layer("Add", x, dense(y, "down"))
+    y = layer("Gelu", dense(x, "second_up"))
+    x = layer("Add", x, dense(y, "second_down"))
+    x = layer("ArgMax", dense(x, "head"), axis=-1, keepdims=0)
+    inputs = [("x", TensorProto.FLOAT, TOKENS), ("mask", TensorProto.BOOL, TOKENS[:2])]
+    return layer.model(inputs, x, TOKENS[:2], TensorProto.INT64)

@@ -61,10 +61,10 @@ def onnx_model():
 
 
 def optimized(source):
-    """The names of an optimized graph's operations, and what its results are computed of.
+    """The names of an optimized graph's operations, and each with what it is computed of.
 
-    That is a set of terms, in which the order of independent operations is lost. Constants,
-    which stand in any order and hold other values, are their types alone.
+    These terms have no order, as independent operations have none. Constants, which stand in any
+    order and hold other values, are their types alone.
     """
     context = new_context()
     if isinstance(source, Path):
@@ -84,13 +84,8 @@ def optimized(source):
             for index, result in enumerate(op.results):
                 text = f"{op.name} {attributes} {parts} {index} {result.type}"
                 terms[result] = sha256(text.encode()).hexdigest()
-    return names, sorted(terms.values())
-
-
-def differences(one, other):
-    """The names that one graph has more of than another one, for the message of a failure."""
-    (a, _), (b, _) = one, other
-    return {"more": Counter(a) - Counter(b), "fewer": Counter(b) - Counter(a)}
+    constants = {text for text in terms.values() if text.startswith("constant")}
+    return names, Counter(text for text in terms.values() if text not in constants)
 
 
 def test_graphs_are_the_same():
@@ -112,13 +107,18 @@ def results(source, inputs):
     return found if isinstance(found, tuple) else (found,)
 
 
-def check(name, tools, from_onnx, *inputs):
-    """Tools' texts of a network have ONNX's graph, and its results: weights are alike too."""
-    wanted, expected = optimized(from_onnx), results(from_onnx, inputs)
+def check(name, tools, from_onnx, *inputs, more=()):
+    """Tools' texts of a network have ONNX's graph, and its results: weights are alike too.
+
+    `more` are the names of operations that the texts' graphs have beside ONNX's.
+    """
+    (wanted, terms), expected = optimized(from_onnx), results(from_onnx, inputs)
     for tool in tools:
         path = FOLDER / f"{tool}_{name}.mlir"
-        found = optimized(path)
-        assert found == wanted, (tool, differences(found, wanted))
+        found, found_terms = optimized(path)
+        assert Counter(found) - Counter(wanted) == Counter(more), tool
+        assert not Counter(wanted) - Counter(found), tool
+        assert not terms - found_terms, tool
         for one, other in zip(results(path, inputs), expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
@@ -131,3 +131,21 @@ def example(*shape):
 def test_residual_network():
     model = same_networks.residual()
     check("residual", ("jax", "torch"), model, example(*same_networks.IMAGE))
+
+
+FIRST_NAN = [
+    "glow.is_nan",
+    "glow.convert",
+    "glow.reduce_max",
+    "glow.arg_max",
+    "glow.not_equal",
+    "glow.select",
+]
+"""JAX and PyTorch say that the first NaN is the largest element; ONNX leaves it open."""
+
+
+def test_encoder_layer():
+    x = example(*same_networks.TOKENS)
+    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
+    model = same_networks.encoder()
+    check("encoder", ("jax", "torch"), model, x, mask, more=FIRST_NAN)
