@@ -7,7 +7,6 @@ from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.packing import TargetPacker
-from glow.backends.cpu.layout.row_packing import ROW_BYTES, RowPacker
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import element_of
@@ -32,6 +31,8 @@ def packer_of(
     where a vector has fewer lanes.
     """
     if target.cpu in GPU_MACHINES:
+        from glow.backends.cpu.layout.row_packing import ROW_BYTES, RowPacker
+
         size = min(map(_bytes_of_products, module.walk()), default=4)
         return RowPacker(target, "exact", ROW_BYTES // size, shares)
     lanes, whole = target.lanes(32), target.dot_bytes

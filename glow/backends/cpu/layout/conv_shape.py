@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glow.backends.cpu.dialect.config import WinogradConfig
 from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
-from glow.backends.cpu.kernels.int8_winograd.cost import (
-    direct_cycles as int8_direct_cycles,
-)
-from glow.backends.cpu.kernels.int8_winograd.cost import (
-    int8_winograd_cycles,
-    is_profitable,
-)
-from glow.backends.cpu.kernels.int8_winograd.spec import (
-    FORMS,
-    KERNEL,
-    Int8WinogradSpec,
-    has_word_dot,
-    int8_winograd_tiling,
-)
-from glow.backends.cpu.kernels.int8_winograd.spec import (
-    scratch_sizes as int8_scratch_sizes,
-)
 from glow.backends.cpu.kernels.winograd.cost import (
     choose_winograd,
     direct_cycles,
@@ -43,6 +26,9 @@ from glow.dialects.attributes import Attributes
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
+
+if TYPE_CHECKING:
+    from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 
 NO_FACTORS = np.empty((0, 0), np.float32)
 Pair = tuple[int, int]
@@ -218,10 +204,17 @@ def tuned_winograd_tile(
     return replace(choice, config=config, scratch=scratch_sizes(tiling))
 
 
+def has_word_dot(target: Target) -> bool:
+    """Whether a target multiplies bytes as 16-bit words in pairs: WebAssembly does."""
+    return target.is_wasm and target.byte_dot == "none" and target.lanes(32) > 1
+
+
 def int8_winograd_spec(
     shape: ConvShape, tile: int, lanes: int, config: WinogradConfig | None = None
 ) -> Int8WinogradSpec:
     """A convolution of bytes with tiles of that size."""
+    from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
+
     return Int8WinogradSpec(
         shape.batch,
         shape.input_channels,
@@ -243,28 +236,34 @@ def choose_int8_winograd(
     is faster or the only way.
     """
     has_one = (shape.strides, shape.dilations, shape.group) == ((1, 1), (1, 1), 1)
-    if not (has_word_dot(target) and has_one and shape.kernel == (KERNEL, KERNEL)):
+    if not (has_word_dot(target) and has_one):
+        return None
+    # Other targets have no use for these kernels.
+    from glow.backends.cpu.kernels.int8_winograd import cost
+    from glow.backends.cpu.kernels.int8_winograd import spec as kernel
+
+    if shape.kernel != (kernel.KERNEL, kernel.KERNEL):
         return None
     specs = [
         int8_winograd_spec(shape, tile, target.lanes(32))
-        for tile, form in FORMS.items()
+        for tile, form in kernel.FORMS.items()
         if largest_sum < form.limit
     ]
-    profitable = [spec for spec in specs if is_profitable(spec, target)]
+    profitable = [spec for spec in specs if cost.is_profitable(spec, target)]
     if not profitable:
         return None
     cycles, spec = min(
-        ((int8_winograd_cycles(spec, target), spec) for spec in profitable),
+        ((cost.int8_winograd_cycles(spec, target), spec) for spec in profitable),
         key=lambda pair: pair[0],
     )
-    tiling = int8_winograd_tiling(spec, target)
+    tiling = kernel.int8_winograd_tiling(spec, target)
     return WinogradChoice(
         spec.tile,
-        int8_scratch_sizes(tiling),
+        kernel.scratch_sizes(tiling),
         spec.packed_weights,
         tiling.config,
         cycles,
-        int8_direct_cycles(spec, target) - cycles,
+        cost.direct_cycles(spec, target) - cycles,
     )
 
 

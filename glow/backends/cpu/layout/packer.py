@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,15 @@ from glow.backends.cpu.dialect.config import (
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
 )
-from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
 )
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.lowering.target.core import Core
+
+if TYPE_CHECKING:
+    from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 
 
 class Packer(Protocol):

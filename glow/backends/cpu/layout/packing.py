@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,6 @@ from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     SparseConv2dSpec,
     choose_channel_lists,
 )
-from glow.backends.cpu.kernels.int8_winograd import weights as int8_winograd
-from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 from glow.backends.cpu.kernels.matmul.matmul import (
     MatmulSpec,
     pack_matmul_weights,
@@ -52,6 +50,7 @@ from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
     choose_int8_winograd,
+    has_word_dot,
     int8_conv2d_spec,
     int8_winograd_spec,
     tuned_winograd_tile,
@@ -62,6 +61,9 @@ from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
+
+if TYPE_CHECKING:
+    from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 
 SIGNED_DOTS = ("dotprod", "mve")
 """Instructions that multiply signed bytes with signed ones only."""
@@ -264,19 +266,27 @@ class TargetPacker:
         self, weights: Array, shape: ConvShape
     ) -> WinogradChoice | None:
         """The same of a convolution of bytes, by tiles that are exact for its sums."""
-        largest = int8_winograd.largest_sum(weights)
+        if not has_word_dot(self.target):
+            return None
+        from glow.backends.cpu.kernels.int8_winograd.weights import largest_sum
+
+        largest = largest_sum(weights)
         return choose_int8_winograd(shape, largest, self.target)
 
     def int8_winograd(
         self, weights: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
     ) -> DeferredArray:
         """[O, C, 3, 3] of bytes transformed, as one flat array of i16."""
+        from glow.backends.cpu.kernels.int8_winograd.weights import pack
+
         spec = int8_winograd_spec(shape, tile, self.lanes, config)
-        return int8_winograd.pack(weights, spec, self.target)
+        return pack(weights, spec, self.target)
 
     def plain_of_int8_winograd(self, packed: Array, spec: Int8WinogradSpec) -> Array:
         """[O, C, 3, 3] of what `int8_winograd` gives."""
-        return int8_winograd.unpack(packed, spec, self.target)
+        from glow.backends.cpu.kernels.int8_winograd.weights import unpack
+
+        return unpack(packed, spec, self.target)
 
     def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
         """Whether the weights of a product of f32 are stored as bf16.

@@ -216,8 +216,3 @@ def wrong_int8_winograd_config(spec: Int8WinogradSpec, target: Target) -> str | 
     if spec.config is not None and not spec.config.fused:
         return "a kernel for each phase: there is one for all, fused = true"
     return wrong_winograd_config(spec, target)
-
-
-def has_word_dot(target: Target) -> bool:
-    """Whether a target multiplies bytes as 16-bit words in pairs: WebAssembly does."""
-    return target.is_wasm and target.byte_dot == "none" and target.lanes(32) > 1
