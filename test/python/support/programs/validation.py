@@ -285,9 +285,11 @@ class Validator:
             return NO_FUNCTIONS if "packed weights" in error.message else own
         return own
 
-    def is_llvm(self) -> bool:
-        """Whether functions are LLVM's by now."""
-        return any(op.name == "llvm.func" for op in self.module.ops)
+    def is_code(self) -> bool:
+        """Whether there are but LLVM's functions by now, or kernels that a host calls."""
+        return any(op.name == "llvm.func" for op in self.module.ops) or all(
+            function.sym_visibility is not None for function in self.functions()
+        )
 
     def is_below(self, function: FuncOp) -> bool:
         """Whether a function is one of loops."""
@@ -319,7 +321,7 @@ class Validator:
         for name, before in expected.items():
             what = f"{self.where}: @{name}: {compiler_pass.name}"
             gone = INLINED if name in self.private else "it is gone"
-            after = actual.get(name, BELOW if self.is_llvm() else gone)
+            after = actual.get(name, BELOW if self.is_code() else gone)
             reason = next((r for r in (before, after) if isinstance(r, str)), None)
             other_inputs = isinstance(after, str) and after.startswith("input ")
             if preserved_by(compiler_pass) == MEANING and (
