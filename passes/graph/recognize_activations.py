@@ -9,6 +9,7 @@
 | swish                | `x / (1 + exp(-x))` as `x * sigmoid(x)`                  |
 | `glow.hard_sigmoid`  | `clip(x + 3, 0, 6) / 6`, `clip(x / 6 + 1 / 2, 0, 1)`     |
 | `glow.hard_swish`    | `x` times that, in any order                             |
+| `glow.rsqrt`         | `1 / sqrt(x)` as a reciprocal                            |
 | `glow.gelu_tanh`     | `x / 2 * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`    |
 
 One node has one kernel, fuses into its producer, and quantizes as a table. GELU with the
@@ -126,6 +127,13 @@ def product(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     return _gated(op, builder, factors) or _gelu_tanh(op, builder, factors)
 
 
+def reciprocal(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """One node for the reciprocal of a square root that nothing else reads."""
+    (value,) = op.inputs
+    x = operand_of(value, glow.SqrtOp) if value.has_one_use() else None
+    return builder.node(glow.RsqrtOp, x) if x is not None else None
+
+
 def _bounded(value: SSAValue, low: float, high: float) -> SSAValue | None:
     """x of `clip(x, low, high)`."""
     owner = value.owner
@@ -215,4 +223,5 @@ class RecognizeActivationsPass(RewritePass):
         glow.MinOp: (minimum,),
         glow.DivOp: (quotient,),
         glow.MulOp: (product,),
+        glow.ReciprocalOp: (reciprocal,),
     }

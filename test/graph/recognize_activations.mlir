@@ -83,3 +83,12 @@ func.func @gelu_tanh(%x: tensor<4xf32>) -> tensor<4xf32> {
   %7 = glow.mul %6, %5 : tensor<4xf32>
   func.return %7 : tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @reciprocal_of_root(
+// CHECK-NEXT: %y = glow.rsqrt %x : tensor<4xf32>
+// CHECK-NEXT: func.return %y : tensor<4xf32>
+func.func @reciprocal_of_root(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = glow.sqrt %x : tensor<4xf32>
+  %y = glow.reciprocal %r : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}

@@ -88,3 +88,14 @@ func.func @nearly(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %6 = glow.div %5, %six : tensor<4xf32>
   func.return %3, %6 : tensor<4xf32>, tensor<4xf32>
 }
+
+// A root that is a result too is computed anyway.
+// CHECK-LABEL: func.func @root_with_readers(
+// CHECK-NEXT: %r = glow.sqrt %x : tensor<4xf32>
+// CHECK-NEXT: %y = glow.reciprocal %r : tensor<4xf32>
+// CHECK-NEXT: func.return %r, %y
+func.func @root_with_readers(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %r = glow.sqrt %x : tensor<4xf32>
+  %y = glow.reciprocal %r : tensor<4xf32>
+  func.return %r, %y : tensor<4xf32>, tensor<4xf32>
+}

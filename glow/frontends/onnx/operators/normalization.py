@@ -182,13 +182,15 @@ def group_normalization(node: OnnxNode) -> Value:
     axes = range(2, len(grouped_shape))
     epsilon = node.attr_float("epsilon", 1e-5)
     result, _, _ = normalized(node, grouped, axes, epsilon)
+    # Before opset 21 groups have parameters, then channels, as where the parts are spelled out.
     per_group = node.opset < 21
-    parameter_shape = (1, groups, 1 if per_group else channels // groups)
-    scale, bias = (
-        node.reshape(node.value(index), (*parameter_shape, *[1] * len(plane)))
-        for index in (1, 2)
-    )
-    shifted = node.emit(AddOp, node.emit(MulOp, result, scale), bias)
+    outer = (1, groups, 1) if per_group else (channels,)
+    parameters = [
+        node.reshape(node.value(index), (*outer, *[1] * len(plane))) for index in (1, 2)
+    ]
+    shifted = result if per_group else node.reshape(result, node.shape(0))
+    for op_class, parameter in zip((MulOp, AddOp), parameters, strict=True):
+        shifted = node.emit(op_class, shifted, parameter)
     return node.reshape(shifted, node.shape(0))
 
 

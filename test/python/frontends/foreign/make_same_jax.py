@@ -16,12 +16,17 @@ from jax import lax
 from same_networks import (
     BATCH,
     BLOCKS,
+    GROUPS,
     HEADS,
     IMAGE,
     LENGTH,
+    SERIES,
+    STATES,
+    STEPS,
     TOKENS,
     WIDTH,
     encoder_weights,
+    pieces_weights,
     residual_weights,
 )
 
@@ -86,6 +91,28 @@ def encoder(x, mask):
     return lax.argmax(dense(x, "head"), 2, jnp.int64)
 
 
+def pieces(x):
+    w = pieces_weights()
+
+    def step(state, x):
+        h, c = state
+        gates = x @ w["input"].T + h @ w["hidden"].T + w["bias"]
+        i, f, g, o = jnp.split(gates, 4, -1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    zeros = jnp.zeros((BATCH, STATES), jnp.float32)
+    x = lax.scan(step, (zeros, zeros), x)[1]
+    x = x * lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w["rms_scale"]
+    x = jax.nn.silu(x).transpose(1, 2, 0)
+    x = x.reshape(BATCH, GROUPS, STATES // GROUPS, STEPS)
+    mean, variance = (f((2, 3), keepdims=True) for f in (x.mean, x.var))
+    x = ((x - mean) * lax.rsqrt(variance + 1e-5)).reshape(BATCH, STATES, STEPS)
+    x = x * w["group_scale"][:, None] + w["group_shift"][:, None]
+    return jax.nn.log_softmax(x.transpose(0, 2, 1) @ w["head"].T + w["head_bias"])
+
+
 def write(function, *examples):
     text = str(jax.jit(function).lower(*examples).compiler_ir("stablehlo"))
     (FOLDER / f"jax_{function.__name__}.mlir").write_text(text)
@@ -95,3 +122,4 @@ if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
     write(residual, np.zeros(IMAGE, np.float32))
     write(encoder, np.zeros(TOKENS, np.float32), np.ones(TOKENS[:2], bool))
+    write(pieces, np.zeros(SERIES, np.float32))

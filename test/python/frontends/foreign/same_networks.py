@@ -157,3 +157,46 @@ def encoder():
     x = layer("ArgMax", dense(x, "head"), axis=-1, keepdims=0)
     inputs = [("x", TensorProto.FLOAT, TOKENS), ("mask", TensorProto.BOOL, TOKENS[:2])]
     return layer.model(inputs, x, TOKENS[:2], TensorProto.INT64)
+
+
+STEPS, FEATURES, STATES, GROUPS, LABELS = 5, 6, 8, 4, 3
+SERIES = (STEPS, BATCH, FEATURES)
+
+
+def pieces_weights():
+    """Of an LSTM with gates in the order of JAX and PyTorch, norms and a dense layer."""
+    weights = Weights(13)
+    weights.add((4 * STATES, FEATURES), "input")
+    weights.add((4 * STATES, STATES), "hidden")
+    weights.add(4 * STATES, "bias")
+    weights.add_scales(STATES, "rms_scale", "group_scale")
+    weights.add(STATES, "group_shift")
+    weights.add((LABELS, STATES), "head")
+    weights.add(LABELS, "head_bias")
+    return weights
+
+
+def pieces():
+    """An LSTM, RMS norm, SiLU, group norm and log-softmax behind each other."""
+    weights = pieces_weights()
+    layer = Layers(weights)
+
+    def gates(array):
+        """In ONNX's order, with an axis for directions."""
+        i, f, g, o = np.split(array, 4)
+        return np.concatenate([i, o, f, g])[None]
+
+    bias = gates(weights["bias"])
+    bias = np.concatenate([bias, np.zeros_like(bias)], axis=1)
+    of_gates = gates(weights["input"]), gates(weights["hidden"]), bias
+    x = layer("Squeeze", layer("LSTM", "x", *of_gates, hidden_size=STATES), [1])
+    mean = layer("ReduceMean", layer("Mul", x, x), [-1], keepdims=1)
+    root = layer("Sqrt", layer("Add", mean, np.float32(1e-6)))
+    x = layer("Mul", layer("Mul", x, layer("Reciprocal", root)), "rms_scale")
+    x = layer("Transpose", layer("Mul", x, layer("Sigmoid", x)), perm=[1, 2, 0])
+    parameters = "group_scale", "group_shift"
+    x = layer("GroupNormalization", x, *parameters, num_groups=GROUPS, epsilon=1e-5)
+    x = layer("MatMul", layer("Transpose", x, perm=[0, 2, 1]), weights["head"].T.copy())
+    x = layer("LogSoftmax", layer("Add", x, "head_bias"), axis=-1)
+    inputs = [("x", TensorProto.FLOAT, SERIES)]
+    return layer.model(inputs, x, (BATCH, STEPS, LABELS))

@@ -149,3 +149,7 @@ def test_encoder_layer():
     mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
     model = same_networks.encoder()
     check("encoder", ("jax", "torch"), model, x, mask, more=FIRST_NAN)
+
+
+def test_recurrent_layer_and_pieces():
+    check("pieces", ("jax",), same_networks.pieces(), example(*same_networks.SERIES))
