@@ -20,6 +20,9 @@ from glow.passes.graph.fuse_activation import FuseActivationPass
 from glow.passes.graph.hoist_pool import HoistPoolPass
 from glow.passes.graph.merge_weights import MergeWeightsPass
 from glow.passes.graph.optimize_graph import OptimizeGraphPass
+from glow.passes.graph.recognize_local_response_norm import (
+    RecognizeLocalResponseNormPass,
+)
 from glow.passes.graph.recognize_recurrence import RecognizeRecurrencePass
 from glow.passes.graph.verify_graph import VerifyGraphPass
 
@@ -32,6 +35,8 @@ def graph_passes(numerics: str = "default") -> list[ModulePass]:
         MergeWeightsPass(),
         FoldConstantsPass(),
         ConvertGemmPass(),
+        # Before transposes move into its formula, which has some around the sum of channels.
+        RecognizeLocalResponseNormPass(),
         EliminateTransposesPass(),
         OptimizeGraphPass(),
         FoldBatchNormPass(),
