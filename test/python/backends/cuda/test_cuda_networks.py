@@ -48,6 +48,8 @@ def test_a_network_computes_what_the_interpreter_does(
     kernels = host_kernels(path, CompileOptions("cuda", "sm_80", **options))
     threads = {name.rpartition("_")[0] for name in kernels if "_entry" not in name}
     assert threads >= wanted
+    # What the assembler is replaced by stays out of the cache that all tests share.
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
     library = FakeCuda(kernels)
     monkeypatch.setattr(driver, "driver_library", lambda: library)
     monkeypatch.setattr(
