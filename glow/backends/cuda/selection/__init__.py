@@ -38,7 +38,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         cpu.Int8MatmulOp,
         cpu.Int8Conv2dOp,
     ),
-    "elementwise": (*SCALAR_BODIES, *CASTS, instr.StackedOp, instr.SplatOp),
+    "elementwise": (*SCALAR_BODIES, *CASTS, glow.FusedOp, glow.SplatOp),
     "movement": (
         glow.TransposeOp,
         glow.BroadcastOp,

@@ -15,7 +15,7 @@ from glow.backends.cuda.kernels.elementwise import (
 )
 from glow.backends.cuda.selection.choice import Choice, Row
 from glow.backends.cuda.selection.common import launch, other_element
-from glow.dialects import instr
+from glow.dialects import glow, instr
 from glow.dialects.node import shape_of
 from glow.lowering.loop_builder.ir_types import row_major_strides
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
@@ -51,6 +51,6 @@ def _elementwise(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation
 
 ROWS: Mapping[type[Operation], Row] = {
     **{node: _elementwise for node in (*SCALAR_BODIES, *CASTS)},
-    instr.StackedOp: _elementwise,
-    instr.SplatOp: _elementwise,
+    glow.FusedOp: _elementwise,
+    glow.SplatOp: _elementwise,
 }
