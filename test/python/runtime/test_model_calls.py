@@ -21,7 +21,6 @@ from glow import model_bytes
 from glow.compiled_model import CompiledModel
 from glow.compiler import load
 from glow.runtime.native_function import NativeFunction
-from glow.runtime.threads.thread_choice import ThreadChoice
 
 TWO = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -70,7 +69,7 @@ def test_a_call_takes_no_more_threads_than_it_is_told(width, monkeypatch):
     function = model.function
     assert isinstance(function, NativeFunction)
     monkeypatch.setattr(function, "_used_threads", 3)  # Also where it is small.
-    monkeypatch.setattr(function, "_choice", ThreadChoice(3))
+    monkeypatch.setattr(function._choice, "run", lambda call: call(3))
     seen = []
     run_at = function._executable.run_at
     monkeypatch.setattr(
