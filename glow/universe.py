@@ -130,6 +130,12 @@ def get_nvgpu() -> Dialect:
     return NvGpu
 
 
+def get_nvvm() -> Dialect:
+    from glow.dialects.gpu import Nvvm
+
+    return Nvvm
+
+
 def get_vector() -> Dialect:
     from glow.dialects.vector import Vector
 
@@ -201,6 +207,7 @@ FOREIGN_DIALECTS: dict[str, DialectFactory] = {
     "chlo": get_chlo,
     "flow": get_flow,
     "nvgpu": get_nvgpu,
+    "nvvm": get_nvvm,
     "stablehlo": get_stablehlo,
     "torch": get_torch,
     "util": get_util,

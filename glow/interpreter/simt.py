@@ -30,7 +30,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.gpu import gpu
-from glow.dialects.gpu.nvgpu import WARP
+from glow.dialects.gpu.shared_memory import WARP
 from glow.dialects.tensor_types import shape_of
 from glow.dialects.vector import FromElementsOp, ToElementsOp
 from glow.interpreter.arrays import Array, garbage

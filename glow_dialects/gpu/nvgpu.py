@@ -1,6 +1,7 @@
 """The `nvgpu` dialect, which xDSL 0.74 lacks: tensor cores and asynchronous copies.
 
-Names, text and checks are upstream's; what kernels here use is there.
+Names, text and checks are upstream's; what kernels here use is there, that of Hopper's
+GPUs in `bulk_copies` and `warpgroups`.
 
     %t = nvgpu.device_async_copy %x[%i, %j], %tile[%k, %l], 8
         : memref<64x64xf16> to memref<16x32xf16, 3>
@@ -25,7 +26,6 @@ from xdsl.dialects.builtin import (
     MemRefType,
     UnitAttr,
     VectorType,
-    i64,
 )
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
@@ -47,16 +47,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from glow.dialects.gpu import bulk_copies, warpgroups
+from glow.dialects.gpu.shared_memory import WARP, element_bits, is_shared
 from glow.dialects.tensor_types import element_of, shape_of
-
-WARP = 32
-SHARED = IntegerAttr(3, i64)
-"""The memory space of what the threads of a block share."""
-
-
-def is_shared(type_: Attribute) -> bool:
-    """Whether a memref lies in the memory that a block's threads share."""
-    return isinstance(type_, MemRefType) and type_.memory_space == SHARED
 
 
 @irdl_attr_definition
@@ -204,14 +197,6 @@ class WaitOp(IRDLOperation):
     assembly_format = "$group attr-dict"
 
 
-def element_bits(type_: Attribute) -> int:
-    """The size of an element of a vector or memref."""
-    bits = getattr(element_of(type_), "bitwidth", None)
-    if not isinstance(bits, int):
-        raise VerifyException(f"{type_} has no elements of fixed size")
-    return bits
-
-
 @irdl_op_definition
 class LdMatrixOp(IRDLOperation):
     """Loads `numTiles` matrices of 8 rows of 16 bytes; lane 8 i + j says where row j of matrix
@@ -294,6 +279,14 @@ class MmaSyncOp(IRDLOperation):
 
 NvGpu = Dialect(
     "nvgpu",
-    [AsyncCopyOp, CreateGroupOp, WaitOp, LdMatrixOp, MmaSyncOp],
-    [TokenType],
+    [
+        AsyncCopyOp,
+        CreateGroupOp,
+        WaitOp,
+        LdMatrixOp,
+        MmaSyncOp,
+        *bulk_copies.OPERATIONS,
+        *warpgroups.OPERATIONS,
+    ],
+    [TokenType, *bulk_copies.TYPES, *warpgroups.TYPES],
 )

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
-from glow.dialects.gpu.nvgpu import WARP
+from glow.dialects.gpu.shared_memory import WARP
 from glow.dialects.tensor_types import shape_of
 from glow.interpreter.arrays import Array
 

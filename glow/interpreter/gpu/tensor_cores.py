@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from glow.dialects.gpu import nvgpu
-from glow.dialects.gpu.nvgpu import WARP
+from glow.dialects.gpu.shared_memory import WARP
 from glow.dialects.tensor_types import shape_of
 from glow.interpreter.arrays import Array, garbage
 from glow.interpreter.gpu.block import Rule, ThreadBlock

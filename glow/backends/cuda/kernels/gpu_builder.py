@@ -28,13 +28,13 @@ from xdsl.dialects.gpu import DimensionAttr, DimensionEnum
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from glow.dialects import arith
-from glow.dialects.gpu import gpu, nvgpu
+from glow.dialects.gpu import gpu, nvgpu, shared_memory
 from glow.dialects.vector import FromElementsOp, ToElementsOp
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import CarryBody, LoopBuilder
 from glow.lowering.loop_builder.index_builder import Index
 
-WARP = nvgpu.WARP
+WARP = shared_memory.WARP
 TILE_BYTES = 16
 """The bytes of a row of a matrix that `ldmatrix` loads, and of the widest access."""
 
@@ -258,7 +258,7 @@ class GpuBuilder(LoopBuilder):
 
 def shared_type(shape: tuple[int, ...], element: Attribute) -> MemRefType[Attribute]:
     """The type of memory that the threads of a block share."""
-    return MemRefType(element, shape, memory_space=nvgpu.SHARED)
+    return MemRefType(element, shape, memory_space=shared_memory.SHARED)
 
 
 def shared_size(type_: Attribute) -> int:
