@@ -14,6 +14,7 @@ from support.kernels.kernel_families import make_inputs, network
 import glow
 from glow.backends.cpu.dialect.config import CONFIGS, MatmulConfig, PanelsAttr
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.tuning.candidates import GENERATORS, candidates
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.backends.cpu.tuning.families import (
@@ -26,6 +27,7 @@ from glow.compilation import find_source
 from glow.compiler import load, lower_to
 from glow.lowering.target.target import PRESETS, host_target
 from glow.options import CompileOptions
+from glow.tools.machine.tune_command import MOST
 from glow.tuning import choices
 from glow.tuning.choices import CHOSEN, refresh, tuning_file
 from glow.tuning.records import (
@@ -155,6 +157,19 @@ def specs() -> list[Any]:
     with choices.watching(lambda spec, _: found.setdefault(spec_text(spec), spec)):
         lower_to(load(network()), "lowered")
     return list(found.values())
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_a_search_tries_every_tile_of_the_usual_winograd_blocks(lanes: int) -> None:
+    """And blocks of other sizes between them, within the candidates that it looks at."""
+    target = PRESETS[{4: "neon", 8: "avx2", 16: "avx512"}[lanes]]
+    plane, pads = (56, 1), (0, 0, 0, 0)
+    spec = WinogradSpec(1, 300, 100, plane, pads, 4, 5, lanes=lanes, axes=(0,))
+    first, *others = candidates(spec, target)[:MOST]
+    alike = [each for each in others if each.fused == first.fused]
+    tiles = {each.blocks for each in (first, *alike)}
+    assert tiles == set(range(1, min(6, -(-100 // lanes)) + 1))
+    assert len({each.block_rows for each in others}) > 2
 
 
 def test_configurations_survive_json(specs: list[Any]) -> None:

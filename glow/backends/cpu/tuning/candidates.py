@@ -10,10 +10,10 @@ To add a knob: a field of the configuration (`dialect/config.py`), which the bui
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, zip_longest
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from glow.backends.cpu.dialect.config import (
     AttentionConfig,
@@ -37,6 +37,7 @@ from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSp
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
+from glow.backends.cpu.kernels.winograd.cost import winograd_cycles
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiling import (
     choose_winograd_tiling,
@@ -68,6 +69,9 @@ CUTS = 4
 """In how many ways a run of pixels is cut into tiles of equal size, for each width of them."""
 
 SEGMENTS = (1, 2, 4)
+
+Config = TypeVar("Config")
+
 MIDDLE = 7.5
 """Pixels of depthwise tiles that are seldom far from the best."""
 
@@ -116,7 +120,7 @@ def _ordered(spec: Conv2dSpec, tile: ConvConfig, order: str) -> ConvConfig:
     return replace(config, segments=_conv_segments(spec, config))
 
 
-def in_turns(groups: Sequence[Sequence[ConvConfig]]) -> Iterator[ConvConfig]:
+def in_turns(groups: Iterable[Sequence[Config]]) -> Iterator[Config]:
     """The first of each group, then the second ones, and so on: candidates that differ much come
     early.
     """
@@ -163,13 +167,19 @@ def _conv_segments(spec: Conv2dSpec, config: ConvConfig) -> int:
 def _plain(
     spec: DirectConvSpec, target: Target, first: PlainConvConfig
 ) -> Iterator[PlainConvConfig]:
-    lanes = target.lanes(types.bit_width(spec.element))
-    for channels in range(1, spec.group_outputs + 1):
-        for vectors in (1, 2, 4, 8):
-            tile = PixelTile(channels, vectors, lanes)
-            planes = max(1, spec.out_channels // channels) * spec.batch
-            segments = row_segments(spec.walked, tile.pixels, planes)
-            yield PlainConvConfig(channels, vectors, segments)
+    lanes, (low, high) = (
+        target.lanes(types.bit_width(spec.element)),
+        spec.walked.interior(1),
+    )
+    tiles = [
+        PixelTile(channels, vectors, lanes)
+        for channels in range(1, spec.group_outputs + 1)
+        for vectors in (1, 2, 4, 8)
+    ]
+    for tile in sorted(tiles, key=lambda t: t.run_cycles(high - low, target.core)):
+        planes = max(1, spec.out_channels // tile.channels) * spec.batch
+        segments = row_segments(spec.walked, tile.pixels, planes)
+        yield PlainConvConfig(tile.channels, tile.vectors, segments)
 
 
 def _planes(
@@ -197,20 +207,49 @@ def _height(window: Window) -> int:
 def _winograd(
     spec: WinogradSpec, target: Target, first: WinogradConfig
 ) -> Iterator[WinogradConfig]:
-    """Blocks of rows, or segments of one, that go through all phases; or phases one by one."""
+    """Other register tiles of the model's blocks in turns with blocks of other sizes, each in the
+    order of the model, which tells tiles apart better than blocks.
+    """
+
+    def cycles(config: WinogradConfig) -> float:
+        return winograd_cycles(replace(spec, config=config), target)
+
+    own = first.block_rows, first.segments, first.fused
+    others = (
+        config
+        for cut in _winograd_cuts(spec)
+        if cut != own
+        for config in _winograd_tiles(spec, target, cut)
+    )
+    groups = (_winograd_tiles(spec, target, own), others)
+    yield from in_turns([sorted(group, key=cycles) for group in groups])
+
+
+Cut: TypeAlias = tuple[int, int, bool]
+"""The tile rows of a block, the segments of one, and whether a block goes through all phases."""
+
+
+def _winograd_cuts(spec: WinogradSpec) -> list[Cut]:
     rows, across = spec.tile_rows, spec.tiles_across
     heights = sorted({1, 2, 3, 4, rows // 4, rows // 2} & set(range(1, rows)))
     cuts = [(height, 1, True) for height in heights]
     cuts += [(1, count, True) for count in (2, 3, 4) if across // count > 1]
-    for height, segments, fused in (*cuts, (rows, 1, False)):
-        usual = winograd_tiling(spec, target, height, segments, fused=fused)
-        for blocks in range(1, min(MAX_CONV_BLOCKS, spec.output_blocks) + 1):
-            parts = channel_parts(spec.output_blocks, blocks)
-            pixels = tuple(usual.model.pixels(usual.tiles, p.blocks) for p in parts)
-            config = replace(usual.config, blocks=parts[0].blocks, pixels=pixels)
-            tiling = choose_winograd_tiling(replace(spec, config=config), target)
-            if not fused or tiling.fits():
-                yield config
+    return [*cuts, (rows, 1, False)]
+
+
+def _winograd_tiles(
+    spec: WinogradSpec, target: Target, cut: Cut
+) -> Iterator[WinogradConfig]:
+    """Blocks of channels for a cut."""
+    height, segments, fused = cut
+    usual = winograd_tiling(spec, target, height, segments, fused=fused)
+    for blocks in range(1, min(MAX_CONV_BLOCKS, spec.output_blocks) + 1):
+        parts = channel_parts(spec.output_blocks, blocks)
+        pixels = tuple(usual.model.pixels(usual.tiles, p.blocks) for p in parts)
+        config = replace(usual.config, blocks=parts[0].blocks, pixels=pixels)
+        tiling = choose_winograd_tiling(replace(spec, config=config), target)
+        if not fused or tiling.fits():
+            yield config
 
 
 def tiles_like(
