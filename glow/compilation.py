@@ -161,7 +161,7 @@ def compile_known(model: Model, options: CompileOptions) -> RunnableModel:
             from glow.compiler import compile_model
 
             compiled = compile_model(model, options, notes)
-        kept = _keep(source, _stored(compiled, notes), options)
+        kept = source and _keep(source, _stored(compiled, notes), options)
         if isinstance(compiled, CompiledModel):
             _warn(notes.warnings)
             return kept or compiled
@@ -215,19 +215,19 @@ class StoredSpecializer:
             from glow.compiler import compile_step
 
             program = compile_step(self.source.model, options, answers, notes)
-        kept = _keep(source, _stored(program.model, notes, program.asks), options)
+        asks = program.asks
+        kept = source and _keep(source, _stored(program.model, notes, asks), options)
         _warn(notes.warnings)
         return program if kept is None else replace(program, model=kept)
 
 
 def _keep(
-    source: Source | None, stored: StoredModel | None, options: CompileOptions
+    source: Source, stored: StoredModel | None, options: CompileOptions
 ) -> CompiledModel | None:
     """Store a model in the cache; that model as it is there, if it stays in its file."""
-    if source is None or stored is None:
+    if stored is None:
         return None
-    cache = ModelCache()
-    store_later(cache, source, stored)
+    store_later(cache := ModelCache(), source, stored)
     if stored.program is None or not maps_models():
         return None
     wait_for_stores()
@@ -255,7 +255,7 @@ def _loaded(stored: StoredModel, options: CompileOptions) -> CompiledModel:
     assert stored.program is not None
     assert isinstance(stored.signature, Signature)
     backend = get_backend(options.backend)
-    function = backend.load_program(stored.program, options.threads)
+    function = backend.load_program(stored.program, options.threads, options.device)
     return CompiledModel(stored.signature, function, options.backend)
 
 

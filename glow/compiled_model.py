@@ -93,12 +93,12 @@ class CompiledModel:
         """
         from glow.model_bytes import model_bytes, model_from_bytes
 
-        backend, reader, data, threads = model_bytes(
+        backend, reader, data, where = model_bytes(
             self.signature, self.function, self.backend
         )
         can_be_outside = index(protocol) >= 5
         content = PickleBuffer(data) if can_be_outside else bytes(data)
-        return model_from_bytes, (type(self), backend, reader, content, threads)
+        return model_from_bytes, (type(self), backend, reader, content, where)
 
     @property
     def can_be_stored(self) -> bool:

@@ -27,6 +27,15 @@ from glow.tensor_info import Signature
 Model = TypeVar("Model")
 
 
+RunsOn = tuple[int | None, str | None]
+"""The threads of a function's calls and its device, where these are known."""
+
+
+def runs_on(function: CompiledFunction) -> RunsOn:
+    """What a function of another process is to have in common with this one."""
+    return getattr(function, "threads", None), getattr(function, "device", None)
+
+
 def reader_digest(backend: str) -> str:
     """Tells apart the versions and processors that cannot run each other's models."""
     parts = (versions(), machine(), get_backend(backend).version())
@@ -35,7 +44,7 @@ def reader_digest(backend: str) -> str:
 
 def model_bytes(
     signature: Signature, function: CompiledFunction, backend: str
-) -> tuple[str, str, memoryview, int | None]:
+) -> tuple[str, str, memoryview, RunsOn]:
     """What `model_from_bytes` takes; raises GlowError where the backend stores nothing."""
     program = get_backend(backend).stored_program(function) if backend else None
     if program is None:
@@ -45,8 +54,8 @@ def model_bytes(
         )
     file = BytesIO()
     write_model(StoredModel(signature, program), file)
-    threads = getattr(function, "threads", None)
-    return backend, reader_digest(backend), file.getbuffer().toreadonly(), threads
+    data = file.getbuffer().toreadonly()
+    return backend, reader_digest(backend), data, runs_on(function)
 
 
 def model_from_bytes(
@@ -54,7 +63,7 @@ def model_from_bytes(
     backend: str,
     reader: str,
     data: bytes | memoryview,
-    threads: int | None,
+    where: RunsOn,
 ) -> Model:
     """The model again, built anew; raises GlowError where this process cannot run it.
 
@@ -73,7 +82,7 @@ def model_from_bytes(
     if stored is None or stored.program is None:
         raise GlowError("the pickled model is damaged")
     assert isinstance(stored.signature, Signature)
-    function = get_backend(backend).load_program(stored.program, threads)
+    function = get_backend(backend).load_program(stored.program, *where)
     return build(stored.signature, function, backend)
 
 

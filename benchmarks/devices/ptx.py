@@ -32,9 +32,10 @@ from glow import GlowError
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.program import KernelRequest, Program
 from glow.backends.cuda.assembler import Assembled, assemble, find_ptxas
+from glow.backends.cuda.kernel_assembly import KernelAssembly
 from glow.backends.cuda.kernel_table import thread_table
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec
-from glow.backends.cuda.ptx import KernelAssembly, kernel_assemblies
+from glow.backends.cuda.ptx import kernel_assemblies
 from glow.backends.cuda.tiling import TileCost, product_of, tile_cost
 from glow.compiler import load, lower
 from glow.lowering.target.gpu_machine import GPU_MACHINES

@@ -224,9 +224,12 @@ class Backend(ABC):
         return None
 
     def load_program(
-        self, program: NativeProgram, threads: int | None
+        self, program: NativeProgram, threads: int | None, device: str | None = None
     ) -> CompiledFunction:
-        """The function of a program that `stored_program` gave, in another process."""
+        """The function of a program that `stored_program` gave, in another process.
+
+        `threads` and `device` are those of `CompileOptions`.
+        """
         raise GlowError(f"backend '{self.name}' stores no programs")
 
     def devices(self) -> Sequence[Device]:

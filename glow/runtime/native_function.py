@@ -149,6 +149,26 @@ def piece_table(program: NativeProgram) -> struct.Struct:
     return struct.Struct(f"={len(program.pieces)}q")
 
 
+def initial_bytes(program: NativeProgram, variable: NativeVariable) -> Bytes | None:
+    """A variable's initial value; None for zeros."""
+    start = variable.initial
+    if start is None:
+        return None
+    return program.initial[start : start + variable.place.size]
+
+
+def with_values(program: NativeProgram, values: Mapping[str, Array]) -> NativeProgram:
+    """A program whose variables begin with dense arrays."""
+    initial, variables = bytearray(), list[NativeVariable]()
+    for each in program.variables:
+        part = values[each.name].reshape(-1).view(np.uint8)
+        start = len(initial) if part.any() else None
+        initial += b"" if start is None else part.data
+        variables.append(replace(each, initial=start))
+    values_bytes = np.frombuffer(initial, np.uint8)
+    return replace(program, variables=tuple(variables), initial=values_bytes)
+
+
 def variable_views(program: NativeProgram, mutables: Bytes) -> Mapping[str, Array]:
     """The variables of a program by name, as arrays."""
     views = {each.name: each.place.view(mutables) for each in program.variables}
@@ -321,9 +341,8 @@ class StatefulFunction(NativeFunction):
         mutables = self._buffers.mutables
         self._views = variable_views(rest, mutables)
         for each in program.variables:
-            if each.initial is not None:
-                end = each.initial + each.place.size
-                each.bytes_of(mutables)[:] = program.initial[each.initial : end]
+            if (initial := initial_bytes(program, each)) is not None:
+                each.bytes_of(mutables)[:] = initial
 
     @property
     def variables(self) -> Mapping[str, Array]:
@@ -332,17 +351,8 @@ class StatefulFunction(NativeFunction):
 
     def stored(self) -> NativeProgram:
         """The program, the variables beginning with the values that they have now."""
-        mutables, parts, size = self._buffers.mutables, list[Bytes](), 0
-        variables: list[NativeVariable] = []
         with self._lock:
-            for each in self.program.variables:
-                part, start = each.bytes_of(mutables), None
-                if part.any():
-                    start, size = size, size + len(part)
-                    parts.append(part)
-                variables.append(replace(each, initial=start))
-            initial = np.concatenate([*parts, aligned_empty(0)])
-        return replace(super().stored(), variables=tuple(variables), initial=initial)
+            return with_values(super().stored(), self._views)
 
     @property
     def details(self) -> str:

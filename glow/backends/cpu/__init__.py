@@ -209,12 +209,11 @@ class CpuBackend(Backend):
 
     def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
         """Objects, packed weights, and the values that variables have."""
-        from glow.runtime.native_function import NativeFunction
-
-        return function.stored() if isinstance(function, NativeFunction) else None
+        stored = getattr(function, "stored", None)
+        return None if stored is None else stored()
 
     def load_program(
-        self, program: NativeProgram, threads: int | None
+        self, program: NativeProgram, threads: int | None, device: str | None = None
     ) -> CompiledFunction:
         """Linked anew; neither the compiler nor LLVM is loaded."""
         from glow.runtime.native_function import native_function

@@ -49,7 +49,6 @@ class CudaBackend(CpuBackend):
     """
 
     name = "cuda"
-    caches_models = False
 
     # Kernels of this machine are not those of a device.
     subject = Backend.subject
@@ -111,9 +110,14 @@ class CudaBackend(CpuBackend):
     def prepare(self) -> None:
         """Nothing: the driver assembles."""
 
-    def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
-        """None: the driver keeps what it assembles itself."""
-        return None
+    def load_program(
+        self, program: NativeProgram, threads: int | None, device: str | None = None
+    ) -> CompiledFunction:
+        """Kernels on a device; neither the compiler nor LLVM is loaded."""
+        found = self.find_device(device)
+        from glow.backends.cuda.cuda_function import load_function
+
+        return load_function(program, found.name, int(found.number))
 
     def devices(self) -> Sequence[Device]:
         """Those of the driver, none where there is no driver that can be used."""

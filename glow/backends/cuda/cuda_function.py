@@ -5,36 +5,47 @@ The kernels of a call are one captured graph where nothing that is computed deci
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ctypes import c_void_p
+from dataclasses import replace
+from functools import partial
 from threading import Lock
-from types import MappingProxyType
 from typing import NamedTuple, cast
 from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
 
-from glow.backends.cpu.program.device_steps import Call, Launch, Launcher, launch_all
-from glow.backends.cpu.program.program import (
-    BufferBinding,
-    KernelCall,
-    MemorySpace,
-    Program,
+from glow.backends.cpu.program.device_program import (
+    code_of,
+    new_variables,
+    reports_of,
+    sizes_of,
 )
-from glow.backends.cuda.driver import CudaDevice
-from glow.backends.cuda.ptx import KernelAssembly
+from glow.backends.cpu.program.device_steps import (
+    Call,
+    KernelStep,
+    Launch,
+    Launcher,
+    Place,
+    is_straight,
+    launch_all,
+)
+from glow.backends.cuda.assembler import machine_code
+from glow.backends.cuda.driver import CudaDevice, open_driver
+from glow.backends.cuda.kernel_assembly import KernelAssembly, stored_assembly
 from glow.dialects.errors import GlowError
-from glow.dialects.weight_table import Array
+from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes
-from glow.runtime.native_function import Argument, NativeVariable
+from glow.runtime.native_function import Argument, Array, NativeProgram, with_values
+from glow.runtime.threads.cores import available_cores
 
 SMALLEST_BUFFER = 256
-BYTES = np.dtype(np.uint8)
 GIB = 1 << 30
 
-Spaces = Mapping[MemorySpace, int]
+Spaces = Mapping[str, int]
 """The addresses of the buffers."""
 
 
@@ -45,11 +56,32 @@ class Entry(NamedTuple):
     assembly: KernelAssembly
 
 
+def open_device(number: int, gpu: str) -> CudaDevice:
+    """A device for code of a GPU; raises GlowError where that is newer."""
+    driver = open_driver()
+    facts = driver.facts(number)
+    if int(gpu.removeprefix("sm_")) > int(facts.gpu.removeprefix("sm_")):
+        raise GlowError(
+            f"device '{facts.name}' is {facts.gpu}, which does not run code for {gpu}",
+            hint=f"--target={facts.gpu}",
+        )
+    return CudaDevice(driver, facts)
+
+
+def load_module(device: CudaDevice, text: str) -> c_void_p:
+    """An assembly on the device: as machine code, or as text, which the driver assembles."""
+    code = machine_code(text, device.facts.gpu)
+    if code is not None:
+        with suppress(GlowError):  # Of an assembler that is newer than the driver.
+            return device.load(code)
+    return device.load(text.encode())
+
+
 def load_kernel(device: CudaDevice, name: str, kernel: KernelAssembly) -> Entry:
     """A kernel on the device; raises GlowError with its name for one that is rejected."""
     device.enter()
     try:
-        module = device.load(kernel.text)
+        module = load_module(device, kernel.text)
         function = device.function(module, kernel.entry, kernel.dynamic_bytes)
         return Entry(function, kernel)
     except GlowError as error:
@@ -57,9 +89,9 @@ def load_kernel(device: CudaDevice, name: str, kernel: KernelAssembly) -> Entry:
         raise GlowError(message, hint=error.hint) from error
 
 
-def check_device_memory(device: CudaDevice, sizes: Mapping[MemorySpace, int]) -> None:
+def check_device_memory(device: CudaDevice, sizes: Collection[int]) -> None:
     """Raise GlowError where a program's buffers are larger than a device's memory."""
-    total, there_is = sum(sizes.values()), device.facts.memory_bytes
+    total, there_is = sum(sizes), device.facts.memory_bytes
     if total > there_is:
         raise GlowError(
             f"the network needs {total / GIB:.1f} GiB of memory, and device "
@@ -74,10 +106,10 @@ class StreamCall(Call):
         super().__init__()
         self.device, self.spaces = device, spaces
 
-    def read(self, binding: BufferBinding) -> npt.NDArray[np.uint8]:
+    def read(self, place: Place) -> npt.NDArray[np.uint8]:
         """The bytes of a buffer, when all before is done."""
-        found = np.empty(binding.size, np.uint8)
-        self.device.download(self.spaces[binding.space] + self.offset(binding), found)
+        found = np.empty(place.size, np.uint8)
+        self.device.download(self.spaces[place.space] + self.offset(place), found)
         return found
 
 
@@ -89,15 +121,15 @@ class StreamLauncher(Launcher):
     ) -> None:
         self.device, self.entries, self.spaces = device, entries, spaces
 
-    def kernel(self, step: KernelCall) -> Launch:
+    def kernel(self, step: KernelStep) -> Launch:
         """A kernel."""
-        entry, name = self.entries[step.kernel.name], step.kernel.name
+        entry, name = self.entries[step.kernel], step.kernel
         made = entry.assembly
 
         def launch(call: Call) -> None:
             numbers: list[int] = []
-            for binding in step.bindings:
-                numbers += [self.spaces[binding.space], call.offset(binding)]
+            for place in step.places:
+                numbers += [self.spaces[place.space], call.offset(place)]
             numbers += made.numbers
             try:
                 self.device.launch(
@@ -110,15 +142,6 @@ class StreamLauncher(Launcher):
                 ) from error
 
         return launch
-
-
-def is_straight(program: Program) -> bool:
-    """Whether a program is kernels alone, at places that do not move."""
-    return all(
-        isinstance(step, KernelCall)
-        and not any(binding.dynamic_offset for binding in step.bindings)
-        for step in program.steps
-    )
 
 
 def span_of(places: Sequence[Argument]) -> slice:
@@ -146,40 +169,50 @@ class CudaFunction:
     def __init__(
         self,
         device: CudaDevice,
-        program: Program,
+        name: str,
+        program: NativeProgram,
         entries: Mapping[str, Entry],
-        constants: Bytes,
-        arguments: Sequence[Argument],
-        variables: Sequence[NativeVariable],
     ) -> None:
-        self.input_count = 0
-        self._device, self._program, self._arguments = device, program, arguments
-        self._variables, self._lock = variables, Lock()
-        self._spaces: dict[MemorySpace, int] = {
+        """`entries` are the program's kernels on the device, whose `name` others know it by."""
+        self.device = name
+        self._device, self._sizes, self._lock = device, sizes_of(program), Lock()
+        self._spaces: dict[str, int] = {
             space: device.allocate(max(size, SMALLEST_BUFFER))
-            for space, size in program.sizes.items()
+            for space, size in self._sizes.items()
         }
-        self._staging = device.allocate_pinned(max(program.sizes["mutables"], 1))
+        self._staging = device.allocate_pinned(max(program.mutables_size, 1))
         memory = tuple(self._spaces.values())
         finalize(self, release, device, memory, self._staging).atexit = False
-        self._upload("constants", 0, constants)
-        launcher = StreamLauncher(device, entries, self._spaces)
-        self._launches = launcher.steps(program.steps)
+        self._upload("constants", 0, program.constants)
+        steps = code_of(program).steps
+        self._launches = StreamLauncher(device, entries, self._spaces).steps(steps)
+        self._is_straight = is_straight(steps)
         self._graph: c_void_p | None = None
-        self._clear_reports()
-        self.variables: Mapping[str, Array] = MappingProxyType(
-            {v.name: np.zeros(v.place.shape, v.place.dtype) for v in variables}
-        )
+        self._reports = reports_of(program)
+        self.variables = new_variables(program)
         """What calls keep: on the host between them."""
+        # Its constants are on the device alone.
+        self._program = replace(program, constants=aligned_empty(0))
+        self._clear_reports()
 
     @property
     def details(self) -> str:
         """What it runs on and what it takes, in a few words."""
-        sizes, facts = self._program.sizes, self._device.facts
+        sizes, facts = self._sizes, self._device.facts
         return (
             f"device {facts.name} ({facts.gpu}), arena {sizes['activations']} bytes, "
             f"weights {sizes['constants']} bytes"
         )
+
+    def stored(self) -> NativeProgram:
+        """The program, to be stored: constants from the device, variables as they are now."""
+        constants = aligned_empty(self._sizes["constants"])
+        with self._lock:
+            self._device.enter()
+            self._device.download(self._spaces["constants"], constants)
+            return with_values(
+                replace(self._program, constants=constants), self.variables
+            )
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs for inputs of the right shapes and dtypes.
@@ -188,29 +221,22 @@ class CudaFunction:
         """
         with self._lock:
             self._device.enter()
-            places = self._arguments[: self.input_count]
+            places, outputs = self._program.inputs, self._program.outputs
             for place, value in zip(places, inputs, strict=True):
                 self._staged(place)[...] = np.asarray(value, place.dtype)
-            kept = [variable.place for variable in self._variables]
-            for variable in self._variables:
+            kept = [variable.place for variable in self._program.variables]
+            for variable in self._program.variables:
                 self._staged(variable.place)[...] = self.variables[variable.name]
             for span in (span_of(places), span_of(kept)):
                 self._device.begin_upload(*self._both(span))
             self._launch()
-            reports = Argument(self._program.reports_offset, self._reports, BYTES)
-            outputs = self._arguments[self.input_count :]
-            for span in (span_of(outputs), span_of(kept), span_of([reports])):
+            for span in map(span_of, (outputs, kept, [self._reports])):
                 self._device.begin_download(*self._both(span))
             self._device.synchronize()
-            for variable in self._variables:
+            for variable in self._program.variables:
                 np.copyto(self.variables[variable.name], self._staged(variable.place))
-            self._raise_report(self._staged(reports))
+            self._raise_report(self._staged(self._reports))
             return [self._staged(place).copy() for place in outputs]
-
-    @property
-    def _reports(self) -> tuple[int]:
-        """The shape of the bytes of errors."""
-        return (len(self._program.reports),)
 
     def _staged(self, place: Argument) -> Array:
         """What the host has of a place of the mutables, to read and to write."""
@@ -227,23 +253,22 @@ class CudaFunction:
         def body() -> None:
             launch_all(self._launches, StreamCall(self._device, self._spaces))
 
-        if not is_straight(self._program):
+        if not self._is_straight:
             body()
             return
         if self._graph is None:
             self._graph = self._device.capture(body)
         self._device.replay(self._graph)
 
-    def _upload(self, space: MemorySpace, offset: int, array: Array | Bytes) -> None:
+    def _upload(self, space: str, offset: int, array: Array | Bytes) -> None:
         """Copies an array to a place of a space."""
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self._device.upload(self._spaces[space] + offset, data)
 
     def _clear_reports(self) -> None:
         """No error is noted."""
-        size = len(self._program.reports)
-        none = np.zeros(size, np.uint8)
-        self._upload("mutables", self._program.reports_offset, none)
+        none = np.zeros(self._reports.shape, self._reports.dtype)
+        self._upload("mutables", self._reports.offset, none)
 
     def _raise_report(self, noted: Array) -> None:
         """Raise GlowError for the first error that a kernel noted, and forget them all."""
@@ -251,3 +276,15 @@ class CudaFunction:
             self._clear_reports()
             node, error = self._program.reports[int(noted.argmax())]
             raise GlowError(error, node=node)
+
+
+def load_function(program: NativeProgram, name: str, number: int) -> CudaFunction:
+    """A program that was stored on the device of a number; raises GlowError as a build does."""
+    device = open_device(number, program.target)
+    check_device_memory(device, sizes_of(program).values())
+    kernels = {n: stored_assembly(data) for n, data in code_of(program).kernels.items()}
+    with ThreadPoolExecutor(available_cores()) as pool:
+        load = partial(load_kernel, device)
+        loaded = pool.map(load, kernels.keys(), kernels.values())
+        entries = dict(zip(kernels, loaded, strict=True))
+    return CudaFunction(device, name, program, entries)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
-from glow.dialects.weight_table import Array
+from glow.runtime.native_function import Array
 
 NAMES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1",)
 NO_DRIVER = f"there is no {NAMES[0]}, which NVIDIA's driver brings"
@@ -200,12 +200,15 @@ class CudaDevice:
         """Waits for all work."""
         self.driver.call("cuStreamSynchronize", self.stream)
 
-    def load(self, ptx: str) -> c_void_p:
-        """The module of an assembly; raises GlowError with the first line of the driver's log."""
+    def load(self, image: bytes) -> c_void_p:
+        """The module of PTX or of machine code.
+
+        Raises GlowError with the first line of the driver's log.
+        """
         module, log = c_void_p(), (c_char * LOG_BYTES)()
         options = (c_int * 2)(JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES)
         values = (c_void_p * 2)(ctypes.addressof(log), LOG_BYTES)
-        text = ctypes.c_char_p(ptx.encode())
+        text = ctypes.c_char_p(image)
         try:
             self.driver.call(
                 "cuModuleLoadDataEx", byref(module), text, 2, options, values

@@ -34,7 +34,8 @@ def run_on_device(
     function = kernel.function
     name = function.sym_name.data
     device.enter()
-    module = device.load(gpu_kernels_ptx([kernel], gpu_target(device.facts.gpu)))
+    text = gpu_kernels_ptx([kernel], gpu_target(device.facts.gpu))
+    module = device.load(text.encode())
     addresses: list[int] = []
     sizes = [function.known_grid_size, function.known_block_size]
     grid, block = (list(size.iter_values()) for size in sizes if size is not None)

@@ -20,6 +20,7 @@ from xdsl.dialects.func import FuncOp
 
 from glow.backends.cpu.program.program import KernelRequest, Program
 from glow.backends.cuda.gpu_to_llvm import kernels_llvm
+from glow.backends.cuda.kernel_assembly import KernelAssembly, stored_assembly
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.backends.cuda.selection.common import ThreadRequest
 from glow.dialects.errors import GlowError
@@ -40,8 +41,6 @@ BLOCK = 32
 share."""
 
 Used = TypeVar("Used")
-Sizes = tuple[int, int, int]
-"""Of a grid in blocks, or of a block in threads."""
 
 REGISTERS = ("tid", "ctaid", "ntid")
 DECLARATIONS = "".join(
@@ -164,25 +163,6 @@ def gpu_kernels_ptx(kernels: Sequence[GpuKernel], target: Target) -> str:
 
 
 @dataclass(frozen=True)
-class KernelAssembly:
-    """A kernel as PTX, the name of its entry, and how it is launched."""
-
-    text: str
-    entry: str
-    grid: Sizes
-    block: Sizes
-    work_items: int = 0
-    """The last argument of a kernel of loops; others have none."""
-    dynamic_bytes: int = 0
-    """The shared memory that a launch gives."""
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The arguments behind the buffers."""
-        return (self.work_items,) if self.work_items else ()
-
-
-@dataclass(frozen=True)
 class KernelText:
     """A kernel as LLVM IR, and what else its assembly has."""
 
@@ -205,25 +185,6 @@ def kernel_text(request: KernelRequest, target: Target) -> KernelText:
     return KernelText(kernels_text([kernel.function], target), made)
 
 
-def stored_blobs(kernel: KernelAssembly) -> list[bytes]:
-    """An assembly as the cache on disk keeps it."""
-    numbers = (kernel.grid, kernel.block, (kernel.work_items, kernel.dynamic_bytes))
-    words = [" ".join(map(str, each)) for each in numbers]
-    return [text.encode() for text in (kernel.text, kernel.entry, *words)]
-
-
-def of_blobs(blobs: Sequence[bytes]) -> KernelAssembly:
-    """The assembly that `stored_blobs` was given."""
-    text, name, *numbers = (blob.decode() for blob in blobs)
-    grid, block, items = (tuple(map(int, number.split())) for number in numbers)
-    return KernelAssembly(text, name, _sizes(grid), _sizes(block), *items)
-
-
-def _sizes(numbers: Sequence[int]) -> Sizes:
-    x, y, z = numbers
-    return x, y, z
-
-
 def kernel_assemblies(
     program: Program, target: Target, use: Callable[[str, KernelAssembly], Used]
 ) -> dict[str, Used]:
@@ -237,7 +198,7 @@ def kernel_assemblies(
 
     def assemble(key: str, name: str, kernel: KernelText) -> Used:
         made = replace(kernel.assembled, text=assembly(kernel.text, target))
-        cache.store_all({key: stored_blobs(made)})
+        cache.store(key, [made.stored()])
         return use(name, made)
 
     with workers() as pool:
@@ -245,7 +206,7 @@ def kernel_assemblies(
             version = f"ptx {program.version}{name} {request.spec!r}"
             key = cache_key(version, target)
             if (entry := cache.load(key)) is not None:
-                found[name] = pool.submit(use, name, of_blobs(entry))
+                found[name] = pool.submit(use, name, stored_assembly(entry[0]))
             else:
                 kernel = kernel_text(request, target)
                 found[name] = pool.submit(assemble, key, name, kernel)

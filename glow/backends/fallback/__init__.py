@@ -151,10 +151,10 @@ class FallbackBackend(Backend):
         return self.last.stored_program(function)
 
     def load_program(
-        self, program: NativeProgram, threads: int | None
+        self, program: NativeProgram, threads: int | None, device: str | None = None
     ) -> CompiledFunction:
         """By the last one."""
-        return self.last.load_program(program, threads)
+        return self.last.load_program(program, threads, device)
 
     def devices(self) -> Sequence[Device]:
         """Those of all."""

@@ -27,7 +27,6 @@ class OpenClBackend(CpuBackend):
     """
 
     name = "opencl"
-    caches_models = False
 
     # Kernels of this machine are not those of a device.
     subject = Backend.subject
@@ -69,9 +68,14 @@ class OpenClBackend(CpuBackend):
     def prepare(self) -> None:
         """Nothing: the driver compiles."""
 
-    def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
-        """None: drivers keep what they compile themselves."""
-        return None
+    def load_program(
+        self, program: NativeProgram, threads: int | None, device: str | None = None
+    ) -> CompiledFunction:
+        """Kernels on a device, whose driver compiles them; the compiler is not loaded."""
+        found = self.find_device(device)
+        from glow.backends.opencl.opencl_function import OpenClFunction
+
+        return OpenClFunction(int(found.number), found.name, program)
 
     def devices(self) -> Sequence[Device]:
         """Those of all drivers, in their order."""

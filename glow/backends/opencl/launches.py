@@ -9,11 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
 
-from glow.backends.cpu.program.device_steps import Call, Launch, Launcher
-from glow.backends.cpu.program.program import BufferBinding, KernelCall, MemorySpace
+from glow.backends.cpu.program.device_steps import (
+    Call,
+    KernelStep,
+    Launch,
+    Launcher,
+    Place,
+)
 from glow.dialects.errors import GlowError
 
-Spaces: TypeAlias = Mapping[MemorySpace, cl.Buffer]
+Spaces: TypeAlias = Mapping[str, cl.Buffer]
 
 ONE_PART = (1,)
 """The parts of a group. A kernel has few, each of which is much work: drivers that choose put all
@@ -38,15 +43,14 @@ class QueueCall(Call):
         self.queue = queue
         self.spaces = spaces
 
-    def read(self, binding: BufferBinding) -> npt.NDArray[np.uint8]:
+    def read(self, place: Place) -> npt.NDArray[np.uint8]:
         """The bytes of a buffer, when all before is done."""
-        found = np.empty(binding.size, np.uint8)
-        place = self.offset(binding)
+        found = np.empty(place.size, np.uint8)
         cl.enqueue_copy(
             self.queue,
             found,
-            self.spaces[binding.space],
-            src_offset=place,
+            self.spaces[place.space],
+            src_offset=self.offset(place),
             is_blocking=True,
         )
         return found
@@ -59,23 +63,23 @@ class QueueLauncher(Launcher):
         self.entries = entries
         self.spaces = spaces
 
-    def kernel(self, step: KernelCall) -> Launch:
+    def kernel(self, step: KernelStep) -> Launch:
         """A kernel, whose arguments are set once but for offsets that move."""
-        entry = self.entries[step.kernel.name]
+        entry = self.entries[step.kernel]
         kernel = cl.Kernel(entry.program, entry.name)
-        moving: list[tuple[int, BufferBinding]] = []
-        for number, binding in enumerate(step.bindings):
-            kernel.set_arg(2 * number, self.spaces[binding.space])
-            kernel.set_arg(2 * number + 1, np.int64(binding.offset))
-            if binding.dynamic_offset:
-                moving.append((2 * number + 1, binding))
-        kernel.set_arg(2 * len(step.bindings), np.int64(entry.work_items))
-        size, name = (entry.parts,), step.kernel.name
+        moving: list[tuple[int, Place]] = []
+        for number, place in enumerate(step.places):
+            kernel.set_arg(2 * number, self.spaces[place.space])
+            kernel.set_arg(2 * number + 1, np.int64(place.offset))
+            if place.moves:
+                moving.append((2 * number + 1, place))
+        kernel.set_arg(2 * len(step.places), np.int64(entry.work_items))
+        size, name = (entry.parts,), step.kernel
 
         def launch(call: Call) -> None:
             assert isinstance(call, QueueCall)
-            for number, binding in moving:
-                kernel.set_arg(number, np.int64(call.offset(binding)))
+            for number, place in moving:
+                kernel.set_arg(number, np.int64(call.offset(place)))
             try:
                 cl.enqueue_nd_range_kernel(call.queue, kernel, size, ONE_PART)
             except cl.Error as error:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
-from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
 import pyopencl as cl
 
+from glow.backends.cpu.program.device_program import (
+    code_of,
+    new_variables,
+    reports_of,
+    sizes_of,
+)
 from glow.backends.cpu.program.device_steps import launch_all
-from glow.backends.cpu.program.program import MemorySpace, Program
 from glow.backends.device import Buffer
 from glow.backends.opencl.device_array import DeviceArray, context_of
-from glow.backends.opencl.drivers import described
+from glow.backends.opencl.drivers import described, drivers_devices
+from glow.backends.opencl.kernel_source import stored_source
 from glow.backends.opencl.launches import Entry, QueueCall, QueueLauncher, first_line
-from glow.backends.opencl.sources import KernelSource
 from glow.dialects.errors import GlowError
-from glow.dialects.weight_table import Array
-from glow.lowering.opencl_c.emit import ENTRY
-from glow.runtime.executable import Bytes
-from glow.runtime.native_function import Argument, NativeVariable
+from glow.runtime.buffers import aligned_empty
+from glow.runtime.native_function import Argument, Array, NativeProgram, with_values
 
 Result = TypeVar("Result")
 
@@ -33,15 +36,15 @@ SMALLEST_BUFFER = 64
 GIB = 1 << 30
 
 
-def check_device_memory(device: cl.Device, sizes: Mapping[MemorySpace, int]) -> None:
+def check_device_memory(device: cl.Device, sizes: Collection[int]) -> None:
     """Raise GlowError where spaces are larger than a device's memory or its largest buffer."""
-    total, there_is = sum(sizes.values()), device.global_mem_size
+    total, there_is = sum(sizes), device.global_mem_size
     if total > there_is:
         raise GlowError(
             f"the network needs {total / GIB:.1f} GiB of memory, and device "
             f"'{device.name}' has {there_is / GIB:.1f}"
         )
-    largest, limit = max(sizes.values()), device.max_mem_alloc_size
+    largest, limit = max(sizes), device.max_mem_alloc_size
     if largest > limit:
         raise GlowError(
             f"the network needs a buffer of {largest / GIB:.1f} GiB, and those of device "
@@ -84,49 +87,43 @@ def parts_of(device: cl.Device, work_items: int) -> int:
 class OpenClFunction:
     """A program on a device; calls take turns."""
 
-    def __init__(
-        self,
-        device: cl.Device,
-        program: Program,
-        sources: Mapping[str, KernelSource],
-        constants: Bytes,
-        arguments: Sequence[Argument],
-        variables: Sequence[NativeVariable],
-    ) -> None:
-        self.input_count = 0
-        self.device = ""
-        """The name of the device, that of the backend's list."""
-        self._device = device
-        self._arguments = arguments
-        self._reports = program.reports
-        self._reports_offset = program.reports_offset
-        self._sizes = dict(program.sizes)
+    def __init__(self, number: int, name: str, program: NativeProgram) -> None:
+        """The device has a number and a name in the backend's list.
+
+        Raises GlowError where it has not enough memory, and for a kernel that it rejects.
+        """
+        self.device = name
+        self._device = device = drivers_devices()[number]
+        self._sizes = sizes_of(program)
+        check_device_memory(device, self._sizes.values())
+        self._reports = reports_of(program)
         self._lock = Lock()
+        code = code_of(program)
+        sources = {name: stored_source(data) for name, data in code.kernels.items()}
         with self._driver():
             context = context_of(device)
             self._queue = cl.CommandQueue(context)
             flags = cl.mem_flags
-            self._spaces: dict[MemorySpace, cl.Buffer] = {
+            self._spaces: dict[str, cl.Buffer] = {
                 space: cl.Buffer(context, flags.READ_WRITE, max(size, SMALLEST_BUFFER))
-                for space, size in program.sizes.items()
+                for space, size in self._sizes.items()
             }
-            self._upload("constants", 0, constants)
+            self._upload("constants", 0, program.constants)
             entries = {
                 name: Entry(
                     built_program(context, name, source.text),
-                    name + ENTRY,
+                    source.entry,
                     source.work_items,
                     parts_of(device, source.work_items),
                 )
                 for name, source in sources.items()
             }
-        self._launches = QueueLauncher(entries, self._spaces).steps(program.steps)
+        self._launches = QueueLauncher(entries, self._spaces).steps(code.steps)
         self._clear_reports()
-        self._variables = variables
-        self.variables: Mapping[str, Array] = MappingProxyType(
-            {v.name: np.zeros(v.place.shape, v.place.dtype) for v in variables}
-        )
+        self.variables = new_variables(program)
         """What calls keep: on the host between them."""
+        # Its constants are on the device alone.
+        self._program = replace(program, constants=aligned_empty(0))
 
     @property
     def details(self) -> str:
@@ -135,6 +132,16 @@ class OpenClFunction:
             f"device {described(self._device)}, arena {self._sizes['activations']} bytes, "
             f"weights {self._sizes['constants']} bytes"
         )
+
+    def stored(self) -> NativeProgram:
+        """The program, to be stored: constants from the device, variables as they are now."""
+        constants = aligned_empty(self._sizes["constants"])
+        with self._lock, self._driver():
+            if constants.size:
+                cl.enqueue_copy(self._queue, constants, self._spaces["constants"])
+            return with_values(
+                replace(self._program, constants=constants), self.variables
+            )
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs for inputs of the right shapes and dtypes.
@@ -152,20 +159,20 @@ class OpenClFunction:
     ) -> list[Result]:
         """What is taken of each output's place."""
         with self._lock, self._driver():
-            places = self._arguments[: self.input_count]
-            for place, value in zip(places, inputs, strict=True):
+            variables = self._program.variables
+            for place, value in zip(self._program.inputs, inputs, strict=True):
                 if isinstance(value, DeviceArray) and value.device == self.device:
                     self._copy(value, place)
                 else:
                     held = value.read() if isinstance(value, Buffer) else value
                     array = np.asarray(held, place.dtype)
                     self._upload("mutables", place.offset, array)
-            for variable in self._variables:
+            for variable in variables:
                 array = self.variables[variable.name]
                 self._upload("mutables", variable.place.offset, array)
             launch_all(self._launches, QueueCall(self._queue, self._spaces))
-            results = [taken(place) for place in self._arguments[self.input_count :]]
-            for variable in self._variables:
+            results = [taken(place) for place in self._program.outputs]
+            for variable in variables:
                 found = self._download(variable.place)
                 np.copyto(self.variables[variable.name], found)
             self._queue.finish()
@@ -188,7 +195,7 @@ class OpenClFunction:
             message = f"device '{name}' stopped: {first_line(error)}"
             raise GlowError(message, hint="--debug prints all of it") from error
 
-    def _upload(self, space: MemorySpace, offset: int, array: Array) -> None:
+    def _upload(self, space: str, offset: int, array: Array) -> None:
         """Copies an array to a place of a space."""
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         if data.size:
@@ -230,18 +237,15 @@ class OpenClFunction:
 
     def _clear_reports(self) -> None:
         """No error is noted."""
-        size = len(self._reports)
-        self._upload("mutables", self._reports_offset, np.zeros(size, np.uint8))
+        none = np.zeros(self._reports.shape, self._reports.dtype)
+        self._upload("mutables", self._reports.offset, none)
 
     def _raise_report(self) -> None:
         """Raise GlowError for the first error that a kernel noted, and forget them all."""
-        if not self._reports:
+        if not self._reports.size:
             return
-        place = Argument(
-            self._reports_offset, (len(self._reports),), np.dtype(np.uint8)
-        )
-        noted = self._download(place)
+        noted = self._download(self._reports)
         if noted.any():
             self._clear_reports()
-            node, error = self._reports[int(noted.argmax())]
+            node, error = self._program.reports[int(noted.argmax())]
             raise GlowError(error, node=node)

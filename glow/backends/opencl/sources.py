@@ -7,24 +7,16 @@ of them, the driver keeps.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from glow.backends.cpu.program.program import KernelRequest, Program
+from glow.backends.opencl.kernel_source import KernelSource, stored_source
 from glow.lowering.loop_builder.kernel import is_kernel
-from glow.lowering.opencl_c.emit import program_text
+from glow.lowering.opencl_c.emit import ENTRY, program_text
 from glow.lowering.target.target import Target
 from glow.runtime.caches.object_cache import ObjectCache, cache_key
-
-
-@dataclass(frozen=True)
-class KernelSource:
-    """A kernel as text, and how many work items it has."""
-
-    text: str
-    work_items: int
 
 
 def kernel_source(
@@ -34,11 +26,11 @@ def kernel_source(
     content = f"opencl-c {version}{request.name} {request.spec!r}"
     key = cache_key(content, target)
     if (entry := cache.load(key)) is not None:
-        text, work_items = (blob.decode() for blob in entry)
-        return KernelSource(text, int(work_items))
+        return stored_source(entry[0])
     kernel = request.build(request.name, target)
-    source = KernelSource(program_text([kernel.function], target), kernel.work_items)
-    cache.store_all({key: [source.text.encode(), str(source.work_items).encode()]})
+    text, entry = program_text([kernel.function], target), request.name + ENTRY
+    source = KernelSource(text, entry, kernel.work_items)
+    cache.store(key, [source.stored()])
     return source
 
 

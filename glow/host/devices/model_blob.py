@@ -21,6 +21,7 @@ from glow.backends.backend import get_backend
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.host.devices.shared_block import anonymous_file
+from glow.model_bytes import runs_on
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.caches.model_file import (
     StoredModel,
@@ -149,8 +150,8 @@ def _model(stored: StoredModel | None, kind: str) -> CompiledModel:
     if stored is None or stored.program is None:
         raise GlowError("the file of the model is damaged")
     assert isinstance(stored.signature, Signature)
-    backend, threads = json.loads(kind)
-    function = get_backend(backend).load_program(stored.program, threads)
+    backend, *where = json.loads(kind)
+    function = get_backend(backend).load_program(stored.program, *where)
     return CompiledModel(stored.signature, function, backend)
 
 
@@ -161,4 +162,4 @@ def _kind_of(model: CompiledModel) -> str:
             f"a model that a {type(model.function).__name__} runs cannot go to another process",
             hint="compile it for the backend cpu",
         )
-    return json.dumps([model.backend, getattr(model.function, "threads", None)])
+    return json.dumps([model.backend, *runs_on(model.function)])

@@ -63,8 +63,8 @@ def package_version(name: str) -> str:
     return f"{name}-{version(name)}"
 
 
-def cache_key(content: str | bytes, target: Target) -> str:
-    """Returns the key of what is compiled from `content` for a target."""
+def cache_key(content: str | bytes, target: Target | str) -> str:
+    """Returns the key of what is compiled from `content` for a target, or what is said of it."""
     digest = hashlib.sha256(versions().encode())
     digest.update(repr(target).encode())
     digest.update(content.encode() if isinstance(content, str) else content)

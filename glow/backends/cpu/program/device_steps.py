@@ -1,30 +1,44 @@
 """The steps of a program on a device in order: kernels are launched, loops run on the host.
 
 Numbers that decide (conditions, bounds of loops) are read from the device when all before them
-is done. A step is a function of the state of a call; a table says which makes it. How a kernel is
-launched, and how bytes are read, is the device's.
+is done. A step is data, as `step_table.py` writes it; a table says which function of the state of a
+call it becomes. How a kernel is launched, and how bytes are read, is the device's.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from glow.backends.cpu.program.program import (
-    Branch,
-    BufferBinding,
-    Guard,
-    KernelCall,
-    Load,
-    Loaded,
-    Loop,
-    Step,
-    While,
-)
+Entry: TypeAlias = Sequence[Any]
+"""A step: its kind, and what the method of that kind takes."""
+
+Bound: TypeAlias = int | Sequence[int]
+"""A number, or by itself in a list that of the load that reads it."""
+
+
+class Place(NamedTuple):
+    """`size` bytes of a space from `offset` on.
+
+    `moves` are pairs of a loop's number and the bytes that its index counts for.
+    """
+
+    space: str
+    offset: int
+    size: int
+    moves: Sequence[Sequence[int]] = ()
+
+
+class KernelStep(NamedTuple):
+    """A kernel on its buffers, for a node as people know it."""
+
+    kernel: str
+    node: str
+    places: Sequence[Place]
 
 
 class Call(ABC):
@@ -34,18 +48,18 @@ class Call(ABC):
         self.indices: dict[int, int] = {}
         self.loaded: dict[int, int] = {}
 
-    def offset(self, binding: BufferBinding) -> int:
+    def offset(self, place: Place) -> int:
         """Where a buffer is now."""
-        moved = (self.indices[loop] * size for loop, size in binding.dynamic_offset)
-        return binding.offset + sum(moved)
+        moved = (self.indices[loop] * size for loop, size in place.moves)
+        return place.offset + sum(moved)
 
     @abstractmethod
-    def read(self, binding: BufferBinding) -> npt.NDArray[np.uint8]:
+    def read(self, place: Place) -> npt.NDArray[np.uint8]:
         """The bytes of a buffer, when all before is done."""
 
-    def number(self, bound: int | Loaded) -> int:
+    def number(self, bound: Bound) -> int:
         """A bound of a loop."""
-        return bound if isinstance(bound, int) else self.loaded[bound.number]
+        return bound if isinstance(bound, int) else self.loaded[bound[0]]
 
 
 Launch: TypeAlias = Callable[[Call], None]
@@ -60,88 +74,100 @@ def launch_all(launches: Sequence[Launch], call: Call) -> None:
 class Launcher(ABC):
     """Makes the functions of steps."""
 
-    def steps(self, steps: Sequence[Step]) -> Sequence[Launch]:
+    def steps(self, entries: Sequence[Entry]) -> Sequence[Launch]:
         """The functions of steps, in order."""
-        return [LAUNCHES[type(step)](self, step) for step in steps]
+        return [LAUNCHES[kind](self, *fields) for kind, *fields in entries]
 
-    def kernel_call(self, step: Step) -> Launch:
+    def call(self, kernel: str, node: str, places: Sequence[Entry]) -> Launch:
         """A kernel."""
-        assert isinstance(step, KernelCall)
-        return self.kernel(step)
+        return self.kernel(KernelStep(kernel, node, [Place(*each) for each in places]))
 
     @abstractmethod
-    def kernel(self, step: KernelCall) -> Launch:
+    def kernel(self, step: KernelStep) -> Launch:
         """A kernel, whose offsets may move from call to call."""
 
-    def load(self, step: Step) -> Launch:
+    def load(self, number: int, place: Entry) -> Launch:
         """A number that decides."""
-        assert isinstance(step, Load)
+        source = Place(*place)
 
         def launch(call: Call) -> None:
-            data = call.read(step.binding).tobytes()
-            call.loaded[step.number] = int.from_bytes(data, "little", signed=True)
+            data = call.read(source).tobytes()
+            call.loaded[number] = int.from_bytes(data, "little", signed=True)
 
         return launch
 
-    def loop(self, step: Step) -> Launch:
+    def loop(
+        self,
+        number: int,
+        first: Bound,
+        end: Bound,
+        step: int,
+        within: Sequence[int] | None,
+        entries: Sequence[Entry],
+    ) -> Launch:
         """A loop of the host; where bounds are data, within the axes of its buffers."""
-        assert isinstance(step, Loop)
-        body = self.steps(step.body)
+        body = self.steps(entries)
 
         def launch(call: Call) -> None:
-            lower, upper = call.number(step.lower), call.number(step.upper)
-            if step.within is not None:
-                lower, upper = max(lower, step.within[0]), min(upper, step.within[1])
-            for index in range(lower, upper, step.step):
-                call.indices[step.number] = index
+            lower, upper = call.number(first), call.number(end)
+            if within is not None:
+                lower, upper = max(lower, within[0]), min(upper, within[1])
+            for index in range(lower, upper, step):
+                call.indices[number] = index
                 launch_all(body, call)
 
         return launch
 
-    def branch(self, step: Step) -> Launch:
+    def branch(
+        self, condition: int, then: Sequence[Entry], otherwise: Sequence[Entry]
+    ) -> Launch:
         """One of two lists of steps."""
-        assert isinstance(step, Branch)
-        then, otherwise = self.steps(step.then), self.steps(step.otherwise)
+        chosen = self.steps(otherwise), self.steps(then)
 
         def launch(call: Call) -> None:
-            holds = call.loaded[step.condition.number]
-            launch_all(then if holds else otherwise, call)
+            launch_all(chosen[bool(call.loaded[condition])], call)
 
         return launch
 
-    def while_loop(self, step: Step) -> Launch:
+    def while_loop(
+        self, condition: int, head: Sequence[Entry], entries: Sequence[Entry]
+    ) -> Launch:
         """Steps that find a condition, and those that run while it holds."""
-        assert isinstance(step, While)
-        before, body = self.steps(step.before), self.steps(step.body)
+        before, body = self.steps(head), self.steps(entries)
 
         def launch(call: Call) -> None:
             launch_all(before, call)
-            while call.loaded[step.condition.number]:
+            while call.loaded[condition]:
                 launch_all(body, call)
                 launch_all(before, call)
 
         return launch
 
-    def guard(self, step: Step) -> Launch:
+    def guard(self, reports: Entry, entries: Sequence[Entry]) -> Launch:
         """Steps that are left out where an error was noted."""
-        assert isinstance(step, Guard)
-        body = self.steps(step.body)
+        noted, body = Place(*reports), self.steps(entries)
 
         def launch(call: Call) -> None:
-            if not call.read(step.reports).any():
+            if not call.read(noted).any():
                 launch_all(body, call)
 
         return launch
 
 
-LAUNCHES = cast(
-    "Mapping[type[Step], Callable[[Launcher, Step], Launch]]",
-    {
-        KernelCall: Launcher.kernel_call,
-        Load: Launcher.load,
-        Loop: Launcher.loop,
-        Branch: Launcher.branch,
-        While: Launcher.while_loop,
-        Guard: Launcher.guard,
-    },
-)
+CALL = "call"
+LAUNCHES: Mapping[str, Callable[..., Launch]] = {
+    CALL: Launcher.call,
+    "load": Launcher.load,
+    "for": Launcher.loop,
+    "if": Launcher.branch,
+    "while": Launcher.while_loop,
+    "guard": Launcher.guard,
+}
+
+
+def is_straight(entries: Sequence[Entry]) -> bool:
+    """Whether steps are kernels alone, at places that do not move."""
+    return all(
+        kind == CALL and not any(Place(*place).moves for place in fields[-1])
+        for kind, *fields in entries
+    )

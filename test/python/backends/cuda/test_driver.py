@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.gpu.contraction_cases import Case, error_of, fixed_matmul
-from support.gpu.fake_cuda import FakeCuda, Launched, simulated
-from support.gpu.host_kernels import host_kernels
+from support.gpu.fake_cuda import FakeCuda, Launched
+from support.gpu.host_kernels import host_kernels, simulated
 
 import glow
 from glow import GlowError

@@ -6,20 +6,25 @@ is a slice; `make test-opencl` runs ONNX's tests of all operators, and whole net
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from places import ROOT
 from support.nodes.differential import random_array
 from support.programs.control_flow_programs import KEPT
+from support.runtime.model_cache_testing import own_folder
 from support.runtime.opencl_testing import check_against_interpreter, needs_device
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 import glow
-from glow import GlowError
+from glow import GlowError, compiler
 from glow.backends import backend as backends
 from glow.backends.opencl import OpenClBackend, sources
+from glow.compilation import wait_for_stores
 from glow.dialects.glow import MatmulOp
 from glow.frontends.mlir import parse_text
 from glow.universe import new_context
@@ -99,6 +104,25 @@ def test_branches_and_what_calls_keep() -> None:
         for result, want in zip(device(*inputs), wanted(*inputs), strict=True):
             np.testing.assert_allclose(result, want, rtol=1e-5)
     np.testing.assert_array_equal(device.variables["calls/n"], [3])
+
+
+def test_a_known_network_is_not_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights, branches and variables come from the cache of models."""
+    own_folder(tmp_path, monkeypatch)
+    path = tmp_path / "network.mlir"
+    path.write_text(KEPT)
+    inputs = (np.array([0, 3]), np.ones(1, np.float32))
+    first = glow.compile(path, backend="opencl")
+    wait_for_stores()
+    monkeypatch.setattr(compiler, "compile_model", None)
+    again = glow.compile(path, backend="opencl")
+    for _ in range(2):
+        for result, want in zip(again(*inputs), first(*inputs), strict=True):
+            np.testing.assert_array_equal(result, want)
+    copy = pickle.loads(pickle.dumps(again))
+    np.testing.assert_array_equal(copy.variables["calls/n"], [2])
 
 
 def test_an_index_outside_of_its_axis_is_an_error_of_its_call() -> None:

@@ -1,4 +1,4 @@
-"""A driver of CUDA in the host's memory: kernels run in the simulator, or are functions.
+"""A driver of CUDA in the host's memory, whose kernels are functions (`host_kernels.py`).
 
 It has what `glow.backends.cuda.driver` calls, under the names and with the arguments of
 `libcuda.so.1`; addresses are the host's. Failures can be ordered.
@@ -13,15 +13,18 @@ from functools import partial
 
 import numpy as np
 
-from glow.backends.cuda.kernels.gpu_builder import STATIC_SHARED, GpuKernel
-from glow.dialects.weight_table import dtype_of
-from glow.interpreter.simt import run_kernel
+STATIC_SHARED = 48 * 1024
+"""The bytes of shared memory that a launch has without asking."""
 
 Launched = Callable[[Sequence[int], Sequence[int], Sequence[int]], None]
 """What a kernel does: takes grid, block and parameters."""
 
+CODE = b"\x7fELF"
+"""How machine code begins; PTX begins with a comment."""
+
 MESSAGES = {
     2: b"out of memory",
+    209: b"no kernel image is available for execution on the device",
     218: b"a PTX JIT compilation failed",
     700: b"an illegal address",
 }
@@ -32,26 +35,6 @@ def view(address: int, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     block = (ctypes.c_char * size).from_address(address)
     return np.frombuffer(block, dtype).reshape(shape)
-
-
-def simulated(kernel: GpuKernel) -> Launched:
-    """A kernel in the simulator."""
-
-    def launch(
-        grid: Sequence[int], block: Sequence[int], numbers: Sequence[int]
-    ) -> None:
-        function = kernel.function
-        assert list(grid) == list(function.known_grid_size.iter_values())
-        assert list(block) == list(function.known_block_size.iter_values())
-        addresses = [sum(numbers[k : k + 2]) for k in range(0, len(numbers), 2)]
-        types = [argument.type for argument in function.body.block.args]
-        buffers = [
-            view(address, type_.get_shape(), dtype_of(type_.element_type))
-            for address, type_ in zip(addresses, types, strict=True)
-        ]
-        run_kernel(function, buffers)
-
-    return launch
 
 
 @dataclass
@@ -71,6 +54,9 @@ class FakeCuda:
     memory_bytes: int = 1 << 30
     captured: list[Callable[[], None]] = field(default_factory=list)
     is_capturing: bool = False
+    takes_code: bool = True
+    images: list[bytes] = field(default_factory=list)
+    """How what was loaded begins."""
 
     def __getattribute__(self, name: str):
         found = object.__getattribute__(self, name)
@@ -153,8 +139,13 @@ class FakeCuda:
         ctypes.memmove(target.value, source.value, size.value)
 
     def cuModuleLoadDataEx(self, module, text, count, options, values):
-        assert text.value.lstrip().startswith(b"//")
+        image = text.value.lstrip()
+        assert image.startswith((b"//", CODE))
+        if image.startswith(CODE) and not self.takes_code:
+            return 209
+        self.images.append(image[: len(CODE)])
         module._obj.value = 3
+        return 0
 
     def cuModuleGetFunction(self, function, module, name):
         self.handles.append(name.decode())

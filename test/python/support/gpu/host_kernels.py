@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from support.gpu.fake_cuda import Launched, simulated, view
+from support.gpu.fake_cuda import Launched, view
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 
@@ -16,9 +16,30 @@ from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.compiler import load, lower
 from glow.dialects.gpu import gpu
 from glow.dialects.weight_table import dtype_of
+from glow.interpreter.simt import run_kernel
 from glow.lowering.loop_builder.kernel import is_kernel
 from glow.options import CompileOptions
 from glow.runtime.testing import compile_function
+
+
+def simulated(kernel: GpuKernel) -> Launched:
+    """A kernel in the simulator."""
+
+    def launch(
+        grid: Sequence[int], block: Sequence[int], numbers: Sequence[int]
+    ) -> None:
+        function = kernel.function
+        assert list(grid) == list(function.known_grid_size.iter_values())
+        assert list(block) == list(function.known_block_size.iter_values())
+        addresses = [sum(numbers[k : k + 2]) for k in range(0, len(numbers), 2)]
+        types = [argument.type for argument in function.body.block.args]
+        buffers = [
+            view(address, type_.get_shape(), dtype_of(type_.element_type))
+            for address, type_ in zip(addresses, types, strict=True)
+        ]
+        run_kernel(function, buffers)
+
+    return launch
 
 
 def host_kernels(path: Path, options: CompileOptions) -> dict[str, Launched]:
