@@ -56,6 +56,12 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         glow.ReduceMaxOp,
         glow.ReduceMinOp,
     ),
+    "windows": (
+        glow.MaxPool2dOp,
+        glow.AvgPool2dOp,
+        cpu.DepthwiseConv2dOp,
+        cpu.GroupedConv2dOp,
+    ),
 }
 """The keys of the table `ROWS` of each module here."""
 

@@ -1,0 +1,78 @@
+"""Pools, depthwise convolutions and those of groups that lie in a block of channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.program.program import Invocation
+from glow.backends.cpu.selection.common import epilogue_of
+from glow.backends.cpu.selection.convolution import group_size, window_of
+from glow.backends.cuda.kernels.windows import WindowsSpec, build_windows
+from glow.backends.cuda.selection.choice import Choice, Row
+from glow.backends.cuda.selection.common import BiasEpilogue, launch
+from glow.backends.cuda.window_tiling import choose_tile
+from glow.dialects import glow, instr
+from glow.dialects.node import element_of, shape_of
+
+BLOCKED = 3
+"""The axes of a plane and its lanes."""
+
+
+def launched(
+    spec: WindowsSpec, choice: Choice, buffers: Sequence[SSAValue]
+) -> Sequence[Invocation] | str:
+    """The kernel with the best tile."""
+    if any(element_of(value) != f32 for value in buffers[1:]):
+        return "it computes in other elements than f32"
+    spec = replace(spec, tile=choose_tile(spec, choice.machine))
+    return launch("windows", spec, build_windows, buffers)
+
+
+def _pool(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    """A plain tensor has blocks of one channel."""
+    image, attributes = op.ins[0], op.attributes_view()
+    images, blocks, *plane = shape_of(image)
+    window = window_of(
+        attributes, attributes.ints("kernel"), plane[:2], shape_of(op.outs[0])[2:4]
+    )
+    spec = WindowsSpec(
+        images,
+        blocks,
+        plane[2] if len(plane) == BLOCKED else 1,
+        window,
+        "max" if op.node is glow.MaxPool2dOp else "average",
+        count_include_pad=attributes.has("count_include_pad"),
+    )
+    return launched(spec, choice, [op.outs[0], image])
+
+
+def _depthwise(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    image, weights, bias, *epilogue_operands = op.ins
+    images, blocks, *plane, lanes = shape_of(image)
+    attributes = op.attributes_view()
+    spec = WindowsSpec(
+        images,
+        blocks,
+        lanes,
+        window_of(attributes, attributes.ints("kernel"), plane),
+        "multiply",
+        group=group_size(weights),
+        epilogue=BiasEpilogue(f32, epilogue_of(op, epilogue_operands)),
+    )
+    if spec.width % spec.group:
+        return "a thread has not all channels of a group"
+    buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
+    return launched(spec, choice, buffers)
+
+
+ROWS: Mapping[type[Operation], Row] = {
+    glow.MaxPool2dOp: _pool,
+    glow.AvgPool2dOp: _pool,
+    cpu.DepthwiseConv2dOp: _depthwise,
+    cpu.GroupedConv2dOp: _depthwise,
+}

@@ -1,0 +1,115 @@
+"""Graphs of a node or two, whole, by the kernels that they choose: each family that networks have.
+
+Each has no kernel of slices, unless it says so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.gpu.simulated_networks import compare
+
+
+class Graph(NamedTuple):
+    """A body of nodes on `%x`, ..., the types of inputs and result, and its kernels."""
+
+    inputs: dict[str, str]
+    nodes: str
+    result: str
+    wanted: set[str]
+    tolerance: float = 1e-5
+    options: dict[str, Any] = {}
+
+    @property
+    def text(self) -> str:
+        """The graph; nodes name the result `%r`."""
+        arguments = ", ".join(f"%{n}: tensor<{t}>" for n, t in self.inputs.items())
+        return (
+            f"func.func @main({arguments}) -> tensor<{self.result}> {{\n"
+            f"{self.nodes}\n  func.return %r : tensor<{self.result}>\n}}\n"
+        )
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Random inputs."""
+        random, made = np.random.default_rng(0), {}
+        dtypes = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}
+        for name, type_ in self.inputs.items():
+            *shape, element = type_.split("x")
+            sizes = tuple(map(int, shape))
+            if element in dtypes:
+                made[name] = random.standard_normal(sizes).astype(dtypes[element])
+            else:
+                made[name] = random.integers(-5, 5, sizes).astype(np.int64)
+        return made
+
+
+def constant(name: str, *shape: int, element: str = "f32") -> str:
+    """A constant of multiples of 1/8, which all floats hold."""
+    random = np.random.default_rng(sum(shape))
+    values = (random.integers(-16, 17, shape) / 8).tolist()
+    sizes = "".join(f"{extent}x" for extent in shape)
+    return f"  %{name} = glow.constant dense<{values}> : tensor<{sizes}{element}>\n"
+
+
+WINDOWS: dict[str, Graph] = {
+    "max pool": Graph(
+        {"x": "1x8x9x9xf32"},
+        "  %r = glow.max_pool2d %x kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1]"
+        " : tensor<1x8x5x5xf32>",
+        "1x8x5x5xf32",
+        {"windows"},
+    ),
+    "average pool": Graph(
+        {"x": "2x6x9x8xf32"},
+        "  %r = glow.avg_pool2d %x kernel [2, 3] strides [2, 1] pads [0, 1, 1, 1]"
+        " : tensor<2x6x5x8xf32>",
+        "2x6x5x8xf32",
+        {"windows"},
+    ),
+    "depthwise": Graph(
+        {"x": "1x8x9x9xf32"},
+        constant("w", 8, 1, 3, 3)
+        + constant("b", 8)
+        + "  %s = glow.conv2d %x, %w, %b strides [2, 1] pads [1, 1, 1, 1] group 8"
+        " : tensor<1x8x5x9xf32>\n  %r = glow.relu %s : tensor<1x8x5x9xf32>",
+        "1x8x5x9xf32",
+        {"windows"},
+    ),
+    "groups in a block": Graph(
+        {"x": "1x8x6x6xf32"},
+        constant("w", 8, 2, 3, 3)
+        + "  %r = glow.conv2d %x, %w pads [1, 1, 1, 1] group 4 : tensor<1x8x6x6xf32>",
+        "1x8x6x6xf32",
+        {"windows"},
+    ),
+}
+
+ELEMENTS: dict[str, Graph] = {
+    "fused": Graph(
+        {"x": "3x20xf32", "y": "20xf32"},
+        "  %a = glow.mul %x, %y : tensor<3x20xf32>\n"
+        "  %e = glow.exp %a : tensor<3x20xf32>\n"
+        "  %r = glow.add %e, %x : tensor<3x20xf32>",
+        "3x20xf32",
+        {"elementwise"},
+    ),
+}
+
+GRAPHS = {**WINDOWS, **ELEMENTS}
+"""By name; what they compute is the interpreter's."""
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_graph_computes_what_the_interpreter_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    graph = GRAPHS[name]
+    path = tmp_path / "graph.mlir"
+    path.write_text(graph.text)
+    compare(
+        monkeypatch, path, graph.arrays(), graph.options, graph.tolerance, graph.wanted
+    )

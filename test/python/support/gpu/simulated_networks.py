@@ -1,0 +1,55 @@
+"""Networks by the kernels that they choose for GPUs, beside the interpreter.
+
+The driver is in the host's memory; kernels for many threads run in the simulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.gpu.fake_cuda import FakeCuda
+from support.gpu.host_kernels import host_kernels
+
+import glow
+from glow.backends.cuda import driver, ptx
+from glow.options import CompileOptions
+
+
+def compare(
+    monkeypatch: pytest.MonkeyPatch,
+    path: Path,
+    inputs: Mapping[str, np.ndarray],
+    options: Mapping[str, Any],
+    tolerance: float,
+    wanted: set[str],
+) -> None:
+    """Results are the interpreter's, and the network has kernels for many threads as wanted.
+
+    `tolerance`: the largest error relative to the largest result.
+    """
+    kernels = host_kernels(path, CompileOptions("cuda", "sm_80", **options))
+    threads = {name.rpartition("_")[0] for name in kernels if "_entry" not in name}
+    assert threads >= wanted
+    # What the assembler is replaced by stays out of the cache that all tests share.
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(path.parent / "cache"))
+    library = FakeCuda(kernels)
+    monkeypatch.setattr(driver, "driver_library", lambda: library)
+    monkeypatch.setattr(
+        ptx, "assembly", lambda *_: "// Which this driver does not read."
+    )
+    results = glow.compile(path, backend="cuda", target="sm_80", **options)(**inputs)
+    expected = glow.compile(path, backend="interpreter", **options)(**inputs)
+    for result, wanted_result in zip(listed(results), listed(expected), strict=True):
+        assert np.array_equal(np.isnan(result), np.isnan(wanted_result))
+        scale = np.nanmax(np.abs(wanted_result), initial=0)
+        error = np.nanmax(np.abs(result - wanted_result), initial=0)
+        assert error <= tolerance * scale
+
+
+def listed(results: Any) -> list[np.ndarray]:
+    """One result or several."""
+    return [results] if isinstance(results, np.ndarray) else list(results)
