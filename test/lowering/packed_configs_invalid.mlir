@@ -18,6 +18,14 @@ func.func @segments(%p: memref<112896xf32>, %q: memref<112896xf32>, %s: memref<7
 
 // -----
 
+func.func @empty_segments(%p: memref<112896xf32>, %q: memref<112896xf32>, %s: memref<1296xf32>, %f: memref<4x16xf32>, %x: memref<1x4x36x36x16xf32>, %w: memref<147456xf32>, %b: memref<4x16xf32>, %y: memref<1x4x36x36x16xf32>) {
+  // expected-error @below {{instr.cpu.winograd_conv2d cannot have 4 segments: 9 tiles of a row in those of 3 are fewer}}
+  instr.cpu.winograd_conv2d @out %y, @inout %p, @inout %q, @inout %s, @in %f, @in %x, @in %w, @in %b input_channels 64 output_channels 64 pads [1, 1, 1, 1] tile 4 scratch [112896, 112896, 1296] config #cpu.winograd_config<block_rows = 1, blocks = 2, pixels = [3], segments = 4, fused = true> panels #cpu.panels<blocks = 2, lanes = 16, by_block = true>
+  func.return
+}
+
+// -----
+
 func.func @sizes(%p: memref<112896xf32>, %q: memref<112896xf32>, %s: memref<784xf32>, %f: memref<4x16xf32>, %x: memref<1x4x28x28x16xf32>, %w: memref<147456xf32>, %b: memref<4x16xf32>, %y: memref<1x4x28x28x16xf32>) {
   // expected-error @below {{instr.cpu.winograd_conv2d cannot have 2 sizes of register tiles: 4 blocks of channels in tiles of 2 want 1}}
   instr.cpu.winograd_conv2d @out %y, @inout %p, @inout %q, @inout %s, @in %f, @in %x, @in %w, @in %b input_channels 64 output_channels 64 pads [1, 1, 1, 1] tile 4 scratch [112896, 112896, 784] config #cpu.winograd_config<block_rows = 7, blocks = 2, pixels = [7, 7]> panels #cpu.panels<blocks = 2, lanes = 16>

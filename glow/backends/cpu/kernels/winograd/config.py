@@ -33,6 +33,11 @@ def _wrong(
     most = spec.tiles_across if config.fused and config.block_rows == 1 else 1
     if config.segments > most:
         yield f"{config.segments} segments: blocks of {config.block_rows} rows allow {most}"
+    if tiling.has_empty_segments:
+        yield (
+            f"{config.segments} segments: {spec.tiles_across} tiles of a row in those of "
+            f"{tiling.tiles_across} are fewer"
+        )
     parts = tiling.parts
     if len(config.pixels) != len(parts):
         yield (

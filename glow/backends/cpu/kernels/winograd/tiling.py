@@ -85,6 +85,11 @@ class WinogradTiling:
         return -(-self.spec.tiles_across // self.segments)
 
     @property
+    def has_empty_segments(self) -> bool:
+        """Whether fewer segments of that length cover a row: the others would begin behind it."""
+        return (self.segments - 1) * self.tiles_across >= self.spec.tiles_across
+
+    @property
     def tiles(self) -> int:
         """The tiles of a block."""
         return self.block_rows * self.tiles_across
@@ -229,11 +234,12 @@ def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     cuts = [(count, 1) for count in range(most_rows, 0, -1)]
     least = 2 if most_rows else _least_segments(spec)
     cuts += [(1, count) for count in range(least, most_segments + 1)]
-    fused = [
+    tilings = (
         winograd_tiling(spec, target, *cut, fused=True)
         for cut in cuts
         if cut[0] * across // cut[1] >= least_tiles
-    ]
+    )
+    fused = [tiling for tiling in tilings if not tiling.has_empty_segments]
     for keeps in (False, True):
         for wanted in (WinogradTiling.is_roomy, WinogradTiling.fits):
             chosen = [t for t in fused if t.keeps_products == keeps and wanted(t)]

@@ -33,6 +33,7 @@ from glow.backends.cpu.kernels.winograd.tiling import (
     winograd_tiling,
 )
 from glow.backends.cpu.kernels.winograd.weights import pack_winograd_weights
+from glow.lowering.target.target import PRESETS
 from glow.runtime.testing import compile_function
 
 
@@ -195,6 +196,17 @@ def test_segments_of_columns_are_work_items() -> None:
     square = WinogradSpec(1, 128, 128, (56, 56), lanes=LANES)
     rows = winograd_tiling(square, TARGET, 1, 2, fused=True)
     assert rows.regions == rows.row_blocks
+
+
+@pytest.mark.parametrize("target", ["avx2", "avx512", "neon"])
+def test_no_segment_of_a_row_is_empty(target: str) -> None:
+    """Of 49 tiles eight segments of 7 would be one too many, which began behind the row."""
+    chosen, lanes = PRESETS[target], PRESETS[target].lanes(32)
+    for rows, across in product((1, 2, 8), range(20, 120)):
+        plane, pads = (6 * rows + 2, across), (0, 0, 0, 0)
+        spec = WinogradSpec(1, 64, 64, plane, pads, 6, 3, lanes=lanes, axes=(0,))
+        tiling = choose_winograd_tiling(spec, chosen)
+        assert (tiling.segments - 1) * tiling.tiles_across < across
 
 
 def test_concurrent_calls_do_not_share_scratch() -> None:
