@@ -110,7 +110,7 @@ def _fully_connected(op: instr.InstructionOp, target: Target) -> Sequence[Invoca
     )
 
 
-def _operand_strides(
+def operand_strides(
     batch: tuple[int, ...], shape: Sequence[int], transposed: bool
 ) -> Strides:
     """The strides of an operand whose missing batch axes repeat it."""
@@ -128,8 +128,8 @@ def _plain_matmul(op: instr.InstructionOp) -> Sequence[Invocation]:
     *batch, rows, columns = shape_of(op.outs[0])
     attributes, extents = op.attributes_view(), tuple(batch)
     transposed = attributes.has("transpose_lhs")
-    a = _operand_strides(extents, shape_of(lhs), transposed)
-    b = _operand_strides(extents, shape_of(rhs), attributes.has("transpose_rhs"))
+    a = operand_strides(extents, shape_of(lhs), transposed)
+    b = operand_strides(extents, shape_of(rhs), attributes.has("transpose_rhs"))
     return multiply_add(
         op,
         (*batch, rows, columns),
@@ -156,8 +156,8 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         rows,
         columns,
         depth,
-        _operand_strides(extents, shape_of(lhs), transposed),
-        _operand_strides(extents, shape_of(rhs), attributes.has("transpose_rhs")),
+        operand_strides(extents, shape_of(lhs), transposed),
+        operand_strides(extents, shape_of(rhs), attributes.has("transpose_rhs")),
         dense_strides(extents, extents, rows, columns),
     )
     return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])

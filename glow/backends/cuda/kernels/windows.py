@@ -187,7 +187,8 @@ class Windows:
             return self.b.carry(0, rows, 1, values, self.row_taps)
 
         def one_tap(tap: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return [self.tap(*self.b.unflatten(tap, (rows, columns)), before[0])]
+            row, column = self.b.unflatten(tap, (rows, columns))
+            return [self.tap(row, column, before[0])]
 
         return self.b.carry(0, self.spec.taps, 1, values, one_tap)
 
@@ -244,14 +245,12 @@ class Windows:
         """The weights of a tap, those of each channel of a group."""
         if self.weights is None:
             return []
-        groups = [(k,) for k in range(self.spec.group)] if self.spec.group > 1 else [()]
-        return [
-            self.b.vector_load(
-                self.spec.width, self.weights, self.block, row, column, *group,
-                self.first_lane,
-            )
-            for group in groups
-        ]  # fmt: skip
+        tap = (self.block, row, column)
+        places: list[Sequence[Index]] = [(*tap, self.first_lane)]
+        if self.spec.group > 1:
+            places = [(*tap, k, self.first_lane) for k in range(self.spec.group)]
+        width = self.spec.width
+        return [self.b.vector_load(width, self.weights, *place) for place in places]
 
     def stepped(
         self, value: SSAValue, read: Read | None, weights: Sequence[SSAValue]

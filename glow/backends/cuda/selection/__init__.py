@@ -46,6 +46,11 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         cpu.PackOp,
         cpu.UnpackOp,
     ),
+    "products": (
+        cpu.BatchMatmulOp,
+        cpu.PlainConv2dOp,
+        glow.MatmulOp,
+    ),
     "rows": (
         glow.SoftmaxOp,
         cpu.SoftmaxOp,

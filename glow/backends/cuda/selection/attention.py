@@ -12,7 +12,6 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec as Shapes
 from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.matmul import attention_spec
-from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.backends.cuda.attention_tiling import choose_tile
 from glow.backends.cuda.kernels.attention import build_attention
 from glow.backends.cuda.kernels.attention_spec import (
@@ -22,17 +21,12 @@ from glow.backends.cuda.kernels.attention_spec import (
 )
 from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
 from glow.backends.cuda.selection.choice import Choice, Row
-from glow.backends.cuda.selection.common import launch
+from glow.backends.cuda.selection.common import exchanged, launch
 from glow.dialects import instr
 from glow.dialects.node import element_of
 
 SMALLEST = AttentionTile(32, 32)
 """Before one is chosen."""
-
-
-def exchanged(strides: Strides) -> Strides:
-    """The strides of transposed matrices."""
-    return Strides(strides.batch, strides.column, strides.row)
 
 
 def refusal(op: instr.InstructionOp, shapes: Shapes) -> str | None:

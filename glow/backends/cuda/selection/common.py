@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import bf16, f16, f32, i1, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.program.program import Invocation, KernelRequest, Row
+from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of
@@ -66,6 +67,11 @@ def other_element(buffers: Sequence[SSAValue]) -> str | None:
         if is_small(element) or element == i1 or signless(element) not in ELEMENTS:
             return f"it has elements of {element}"
     return None
+
+
+def exchanged(strides: Strides) -> Strides:
+    """The strides of transposed matrices."""
+    return Strides(strides.batch, strides.column, strides.row)
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,40 @@ ELEMENTS: dict[str, Graph] = {
     ),
 }
 
-GRAPHS = {**WINDOWS, **ELEMENTS}
+PRODUCTS: dict[str, Graph] = {
+    "computed factors": Graph(
+        {"x": "2x3x5x16xf32", "y": "2x3x7x16xf32"},
+        "  %r = glow.matmul %x, %y transpose_rhs : tensor<2x3x5x7xf32>",
+        "2x3x5x7xf32",
+        {"contraction"},
+    ),
+    "heads of one query": Graph(
+        {"x": "1x1x3x8xf32", "y": "1x9x3x8xf32"},
+        "  %a = glow.transpose %x permutation [0, 2, 1, 3] : tensor<1x3x1x8xf32>\n"
+        "  %b = glow.transpose %y permutation [0, 2, 1, 3] : tensor<1x3x9x8xf32>\n"
+        "  %p = glow.matmul %a, %b transpose_rhs : tensor<1x3x1x9xf32>\n"
+        "  %r = glow.relu %p : tensor<1x3x1x9xf32>",
+        "1x3x1x9xf32",
+        {"contraction"},
+    ),
+    "batches that broadcast": Graph(
+        {"x": "2x1x4x6xf32", "y": "3x6x5xf32"},
+        "  %r = glow.matmul %x, %y : tensor<2x3x4x5xf32>",
+        "2x3x4x5xf32",
+        {"contraction"},
+    ),
+    "groups between blocks": Graph(
+        {"x": "2x12x5x5xf32"},
+        constant("w", 18, 6, 3, 3)
+        + constant("b", 18)
+        + "  %s = glow.conv2d %x, %w, %b strides [2, 2] pads [1, 1, 1, 1] group 2"
+        " : tensor<2x18x3x3xf32>\n  %r = glow.relu %s : tensor<2x18x3x3xf32>",
+        "2x18x3x3xf32",
+        {"contraction"},
+    ),
+}
+
+GRAPHS = {**WINDOWS, **ELEMENTS, **PRODUCTS}
 """By name; what they compute is the interpreter's."""
 
 

@@ -1,0 +1,173 @@
+"""Products whose factors lie as they are: computed ones, and convolutions of plain images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
+    DynamicBatchMatmul,
+    dense_strides,
+)
+from glow.backends.cpu.program.program import Invocation
+from glow.backends.cpu.selection.common import epilogue_of
+from glow.backends.cpu.selection.convolution import window_of
+from glow.backends.cpu.selection.matmul import batch_matmul_spec, operand_strides
+from glow.backends.cuda.kernels.contraction import build_contraction
+from glow.backends.cuda.kernels.contraction_spec import (
+    ContractionSpec,
+    GpuTile,
+    ImageFactor,
+    ImageResult,
+    MatrixFactor,
+)
+from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
+from glow.backends.cuda.selection.choice import Choice, Row
+from glow.backends.cuda.selection.common import BiasEpilogue, exchanged, launch
+from glow.backends.cuda.tiling import choose_tile, product_of
+from glow.dialects import glow, instr
+from glow.dialects.node import element_of, shape_of
+from glow.lowering.loop_builder.epilogue import Epilogue
+
+SMALLEST = GpuTile(16, 16, 16, (1, 1))
+"""Before one is chosen."""
+
+FLOATS = Float32Type | Float16Type | BFloat16Type
+
+
+def launched(
+    spec: ContractionSpec, choice: Choice, buffers: Sequence[SSAValue]
+) -> Sequence[Invocation] | str:
+    """The kernel of a product with the best tile."""
+    if spec.k == 0 or 0 in spec.result.shape:
+        return "it multiplies nothing"
+    if spec.element == f32:
+        spec = replace(spec, precision=choice.precision)
+    spec = replace(spec, tile=choose_tile(product_of(spec), choice.machine))
+    return launch("contraction", spec, build_contraction, buffers)
+
+
+def other_elements(op: instr.InstructionOp) -> str | None:
+    """Why factors are not multiplied, if they are of other types than floats of one type."""
+    elements = {element_of(value) for value in op.ins[:2]}
+    if len(elements) > 1 or not isinstance(next(iter(elements)), FLOATS):
+        return f"it multiplies {' and '.join(map(str, elements))}"
+    return None
+
+
+def rounded(epilogue: Epilogue | None, result: SSAValue) -> bool:
+    """Whether sums of f32 are stored as other numbers than an epilogue gives."""
+    stored: Attribute = f32 if epilogue is None else epilogue.result_element
+    return stored != element_of(result)
+
+
+def strided(
+    op: instr.InstructionOp,
+    choice: Choice,
+    shapes: DynamicBatchMatmul,
+    epilogue: Epilogue | None = None,
+) -> Sequence[Invocation] | str:
+    """Products of matrices that lie in any order of axes."""
+    if (problem := other_elements(op)) is not None:
+        return problem
+    if rounded(epilogue, op.outs[0]):
+        return f"it stores elements of {element_of(op.outs[0])}"
+    for steps, extents in (
+        (shapes.a, (shapes.rows, shapes.depth)),
+        (shapes.b, (shapes.depth, shapes.columns)),
+    ):
+        if 1 not in (steps.row, steps.column) and 1 not in extents:
+            return "a factor is apart along both axes"
+    element, batch = element_of(op.ins[0]), shapes.batch
+    rows, columns, depth = shapes.rows, shapes.columns, shapes.depth
+    spec = ContractionSpec(
+        prod(batch),
+        rows,
+        columns,
+        depth,
+        StridedFactor(batch, rows, depth, shapes.a, element),
+        StridedFactor(batch, columns, depth, exchanged(shapes.b), element),
+        StridedResult(batch, rows, columns, shapes.c),
+        SMALLEST,
+        epilogue=epilogue,
+    )
+    return launched(spec, choice, [op.outs[0], *op.ins])
+
+
+def _batch_matmul(
+    op: instr.InstructionOp, choice: Choice
+) -> Sequence[Invocation] | str:
+    lhs, rhs, *epilogue_operands = op.ins
+    shapes = batch_matmul_spec(op.attributes_view(), op.outs[0], lhs, rhs)
+    return strided(op, choice, shapes, epilogue_of(op, epilogue_operands))
+
+
+def _matmul(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    """Leading axes of factors broadcast."""
+    attributes = op.attributes_view()
+    *batch, rows, columns = shape_of(op.outs[0])
+    extents, transposed = tuple(batch), attributes.has("transpose_lhs")
+    depth = shape_of(op.ins[0])[-2 if transposed else -1]
+    a, b = (
+        operand_strides(extents, shape_of(value), attributes.has(f"transpose_{side}"))
+        for side, value in zip(("lhs", "rhs"), op.ins, strict=True)
+    )
+    stored = dense_strides(extents, extents, rows, columns)
+    shapes = DynamicBatchMatmul(extents, rows, columns, depth, a, b, stored)
+    return strided(op, choice, shapes)
+
+
+def _plain_conv2d(
+    op: instr.InstructionOp, choice: Choice
+) -> Sequence[Invocation] | str:
+    """Weights [O, C / group, kh, kw] times the windows of an image: a batch a group."""
+    image, weights, bias, *epilogue_operands = op.ins
+    epilogue = BiasEpilogue(f32, epilogue_of(op, epilogue_operands))
+    if (problem := other_elements(op)) is not None:
+        return problem
+    if rounded(epilogue, op.outs[0]):
+        return f"it stores elements of {element_of(op.outs[0])}"
+    attributes = op.attributes_view()
+    images, channels, *plane = shape_of(image)
+    outputs, inputs, *kernel = shape_of(weights)
+    window, groups = window_of(attributes, kernel, plane), attributes.int("group")
+    element, depth, pixels = element_of(image), inputs * prod(kernel), window.output
+    windows = ImageFactor(
+        images,
+        groups,
+        channels // groups,
+        window.input,
+        window.kernel,
+        pixels,
+        window.strides,
+        window.dilations,
+        window.pads[:2],
+        element,
+    )
+    rows = outputs // groups
+    spec = ContractionSpec(
+        groups,
+        rows,
+        images * prod(pixels),
+        depth,
+        MatrixFactor(groups, rows, depth, True, element),
+        windows,
+        ImageResult(images, groups, rows, prod(pixels)),
+        SMALLEST,
+        epilogue=epilogue,
+    )
+    return launched(
+        spec, choice, [op.outs[0], weights, image, bias, *epilogue_operands]
+    )
+
+
+ROWS: Mapping[type[Operation], Row] = {
+    cpu.BatchMatmulOp: _batch_matmul,
+    cpu.PlainConv2dOp: _plain_conv2d,
+    glow.MatmulOp: _matmul,
+}
