@@ -239,7 +239,11 @@ class ReduceProdOp(NumberReduceOp):
 
 
 class ArgOp(NodeOp):
-    """The index of an extreme element along an axis (`i64`)."""
+    """The index of an extreme element along an axis (`i64`).
+
+    A NaN is more extreme than all numbers, as in NumPy, JAX, PyTorch and TOSA (ONNX does not say).
+    Of equal elements, and of several NaN, the first counts, with `select_last` the last.
+    """
 
     input = operand_def(TensorType)
     result = result_def(TensorType)

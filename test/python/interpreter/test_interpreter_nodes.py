@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import numpy as np
 import pytest
 from support.nodes.differential import Example, assert_all_close
 from support.nodes.expectations import expected
@@ -40,7 +39,7 @@ def test_node(example: Example) -> None:
     results = run(example.module(), example.inputs)
     assert_all_close(results, expected(example), tolerance(example))
     for array, copy in zip(example.inputs, before, strict=True):
-        np.testing.assert_array_equal(array, copy)
+        assert array.tobytes() == copy.tobytes()
 
 
 def test_example_names_are_unique() -> None:

@@ -121,6 +121,19 @@ EDGES = np.array(
 )  # fmt: skip
 
 
+def rows_with_nan(size: int) -> Array:
+    """Rows of numbers with a NaN first, last, several times, all along, and by infinities."""
+    rows = random_array((8, size))
+    rows[0, 0] = rows[1, -1] = np.nan
+    rows[2, size // 3 :: 4] = np.nan
+    rows[3] = np.nan
+    rows[4, 0], rows[4, size // 2], rows[4, -1] = np.inf, np.nan, np.inf
+    rows[5, 0], rows[5, size // 2] = -np.inf, np.inf
+    rows[6] = -np.inf
+    rows[7] = np.inf
+    return rows
+
+
 def _label(arrays: Sequence[Array], attributes: dict[str, Any]) -> str:
     shapes = ",".join(
         "x".join((*map(str, array.shape), str(array.dtype))) for array in arrays

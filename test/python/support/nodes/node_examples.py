@@ -12,7 +12,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from support.nodes.differential import EDGES, Array, Example, example, random_array
+from ml_dtypes import bfloat16
+from support.nodes.differential import (
+    EDGES,
+    Array,
+    Example,
+    example,
+    random_array,
+    rows_with_nan,
+)
 from support.nodes.elementwise_examples import elementwise_examples
 from support.nodes.indexing_examples import indexing_examples
 from support.nodes.node_aspects import check_aspects
@@ -81,6 +89,12 @@ def _reduction_examples() -> Iterator[Example]:
             ties = random_array(shape, np.int32) // 5
             yield example(node, ties, axis=axis, select_last=True, keepdims=True)
             yield example(node, ties, axis=axis)
+        for dtype in (np.float32, np.float16, bfloat16, np.float64):
+            numbers = rows_with_nan(17).astype(dtype)
+            yield example(node, numbers, axis=1)
+            yield example(node, numbers.T.copy(), axis=0, select_last=True)
+        yield example(node, rows_with_nan(17), axis=1, select_last=True)
+        yield example(node, rows_with_nan(1), axis=1)
 
 
 def _movement_examples() -> Iterator[Example]:

@@ -1,14 +1,19 @@
 """Positions of the largest or smallest element along one axis, [outer, extent, inner].
 
-Lanes keep the best value and its position. If the axis is the last one, the lanes each walk
-every lanes-th element and are compared at the end: the best value of all, then the first (or
-last) position that holds it. A NaN is never found.
+Lanes keep the best number and its position. If the axis is the last one, the lanes each walk
+every lanes-th element and are compared at the end: the best number of all, then the first (or
+last) position that holds it.
+
+A NaN is more extreme than all numbers. To find it in the loop would make each step wait for a
+comparison and a selection instead of a maximum, so lanes add up their elements on the side: where
+a sum is NaN, as a NaN or infinities of both signs make it, a second loop looks for NaN alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from math import prod
 
 from xdsl.dialects.builtin import f32, i32, i64
@@ -29,7 +34,8 @@ _INFINITY = float("inf")
 class ArgReduceSpec:
     """out i64 [outer, inner] = position of the extreme of in [outer, extent, inner].
 
-    Arguments of the kernel: out, in. Of equal elements the first counts, or the last.
+    Arguments of the kernel: out, in. Of equal elements, and of several NaN, the first counts, or
+    the last.
     """
 
     outer: int
@@ -40,13 +46,12 @@ class ArgReduceSpec:
     element: Attribute = f32
     is_unsigned: bool = False
 
-    @property
-    def kind(self) -> str:
-        """The reduction that finds the extreme."""
+    def best(self, builder: LoopBuilder, values: SSAValue) -> SSAValue:
+        """The most extreme of a vector's numbers, none of which is NaN."""
         verb = "max" if self.largest else "min"
         if not types.is_integer(self.element):
-            return f"{verb}numf"
-        return f"{verb}{'u' if self.is_unsigned else 's'}i"
+            return _reduced(builder, f"{verb}numf", values, ("nnan",))
+        return _reduced(builder, f"{verb}{'u' if self.is_unsigned else 's'}i", values)
 
     @property
     def worst(self) -> float:
@@ -76,10 +81,25 @@ class ArgReduceSpec:
 
 @dataclass(frozen=True)
 class Best:
-    """The best values so far and where they were."""
+    """The best numbers so far, where they were, and of floats the sum of all elements."""
 
     value: SSAValue
     position: SSAValue
+    total: SSAValue | None = None
+
+    @property
+    def carried(self) -> list[SSAValue]:
+        """What a loop carries."""
+        fields = (self.value, self.position, self.total)
+        return [value for value in fields if value is not None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The i32 positions of the best numbers, and whether there may be a NaN (not of integers)."""
+
+    position: SSAValue
+    may_be_nan: SSAValue | None
 
 
 def build_arg_reduce(
@@ -106,8 +126,11 @@ class _Finder:
             out, source = buffers
 
             def row(r: Index) -> None:
-                result = self._row(source, r)
-                builder.store(builder.cast(arith.ExtSIOp, result, i64), out, r)
+                self._store(
+                    self._row(source, r),
+                    lambda k: builder.load(source, r, k),
+                    lambda position: builder.store(position, out, r),
+                )
 
             builder.loop(low, high, 1, row)
 
@@ -130,9 +153,13 @@ class _Finder:
                 outer, number = coordinates
 
                 def column(position: Index, length: int) -> None:
-                    result = self._column(source, outer, position, length)
-                    result = builder.cast(arith.ExtSIOp, result, i64)
-                    builder.vector_store(result, out, outer, position)
+                    self._store(
+                        self._column(source, outer, position, length),
+                        lambda k: builder.vector_load(
+                            length, source, outer, k, position
+                        ),
+                        lambda found: builder.vector_store(found, out, outer, position),
+                    )
 
                 visit_segments(builder, parts, number, column)
 
@@ -144,11 +171,41 @@ class _Finder:
         ]
         return Kernel(builder.function(name, buffers, body), prod(space))
 
-    def _start(self, length: int) -> Best:
-        kind = types.vector_type((length,), self.spec.element)
+    def _store(
+        self,
+        found: Found,
+        read: Callable[[Index], SSAValue],
+        store: Callable[[SSAValue], None],
+    ) -> None:
+        """Stores positions; `read` gives the elements number k along the axis."""
+        builder = self.builder
+        store(builder.cast(arith.ExtSIOp, found.position, i64))
+        if found.may_be_nan is None:
+            return
+
+        def step(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            last = self.spec.extent - 1
+            k = k if self.spec.select_last else builder.sub(last, k)
+            value = read(k)
+            position = self._position(k, types.shape_of(value))
+            is_nan = builder.cmpf("uno", value, value)
+            return [builder.select(is_nan, position, carried[0])]
+
+        def search() -> None:
+            """Towards the end that counts, so that the last NaN on the way stays."""
+            position = builder.carry(0, self.spec.extent, 1, [found.position], step)[0]
+            store(builder.cast(arith.ExtSIOp, position, i64))
+
+        builder.if_(found.may_be_nan, search)
+
+    def _start(self, length: int, first: int = 0) -> Best:
+        element = self.spec.element
+        kind = types.vector_type((length,), element)
         value = self.builder.constant(self.spec.worst, kind)
-        # Positions start at 0, so that a row of nothing but NaN gives a valid one.
-        return Best(value, self.builder.constant(0, types.vector_type((length,), i32)))
+        position = self.builder.constant(first, types.vector_type((length,), i32))
+        if types.is_integer(element):
+            return Best(value, position)
+        return Best(value, position, self.builder.constant(0.0, kind))
 
     def _better(self, best: Best, value: SSAValue, position: SSAValue) -> Best:
         builder = self.builder
@@ -158,44 +215,52 @@ class _Finder:
         return Best(
             builder.select(wins, value, best.value),
             builder.select(wins, position, best.position),
+            None if best.total is None else builder.addf(best.total, value),
         )
 
-    def _position(self, k: Index, length: int) -> SSAValue:
+    def _position(self, k: Index, shape: tuple[int, ...]) -> SSAValue:
         """The i32 number k in every lane."""
         builder = self.builder
         number = builder.value(arith.IndexCastOp, (builder.index(k),), i32)
-        return builder.broadcast(number, (length,))
+        return builder.broadcast(number, shape)
 
     def _column(
         self, source: SSAValue, outer: Index, position: Index, length: int
-    ) -> SSAValue:
+    ) -> Found:
         builder = self.builder
 
         def step(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             value = builder.vector_load(length, source, outer, k, position)
-            best = self._better(Best(*carried), value, self._position(k, length))
-            return [best.value, best.position]
+            where = self._position(k, (length,))
+            return self._better(Best(*carried), value, where).carried
 
-        start = self._start(length)
-        carried = [start.value, start.position]
-        return builder.carry(0, self.spec.extent, 1, carried, step)[1]
+        start = self._start(length).carried
+        best = Best(*builder.carry(0, self.spec.extent, 1, start, step))
+        return Found(best.position, self._may_be_nan([best]))
 
-    def _row(self, source: SSAValue, r: Index) -> SSAValue:
+    def _may_be_nan(self, found: Sequence[Best]) -> SSAValue | None:
+        builder = self.builder
+        totals = [best.total for best in found if best.total is not None]
+        flags = [
+            _reduced(builder, "or", builder.cmpf("uno", total, total))
+            for total in totals
+        ]
+        if not flags:
+            return None
+        return reduce(partial(builder.binary_integer, arith.OrIOp), flags)
+
+    def _row(self, source: SSAValue, r: Index) -> Found:
         builder = self.builder
         found = [self._segment(source, r, p) for p in self._segments()]
-        values = [_reduced(builder, self.spec.kind, best.value) for best in found]
+        values = [self.spec.best(builder, best.value) for best in found]
         extreme = values[0]
         for value in values[1:]:
             wins = self.spec.compare(builder, value, extreme)
             extreme = builder.select(wins, value, extreme)
         positions = [self._where(best, extreme) for best in found]
-        result = positions[0]
         keep = arith.MaxSIOp if self.spec.select_last else arith.MinSIOp
-        for position in positions[1:]:
-            result = builder.binary_integer(keep, result, position)
-        last = builder.constant(self.spec.extent - 1, i32)
-        result = builder.binary_integer(arith.MinSIOp, result, last)
-        return builder.binary_integer(arith.MaxSIOp, result, builder.constant(0, i32))
+        position = reduce(partial(builder.binary_integer, keep), positions)
+        return Found(position, self._may_be_nan(found))
 
     def _segments(self) -> list[Segment]:
         """Runs of single registers: wide vectors would compare twice as much at the end."""
@@ -208,19 +273,19 @@ class _Finder:
 
     def _segment(self, source: SSAValue, r: Index, part: Segment) -> Best:
         builder = self.builder
-        steps = builder.constant_vector(range(part.length), i32)
 
         def step(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             value = builder.vector_load(part.length, source, r, k)
-            first = self._position(k, part.length)
-            position = builder.binary_integer(arith.AddiOp, first, steps)
-            best = self._better(Best(*carried), value, position)
-            return [best.value, best.position]
+            first = self._position(k, (part.length,))
+            return self._better(Best(*carried), value, first).carried
 
-        start = self._start(part.length)
-        # Lanes that never win hold their own first position.
-        carried = [start.value, steps]
-        return Best(*builder.carry(part.start, part.stop, part.length, carried, step))
+        # Until the end lanes keep where their vector began. One that never wins is like its first
+        # element, or NaN all along.
+        start = self._start(part.length, part.start).carried
+        best = Best(*builder.carry(part.start, part.stop, part.length, start, step))
+        steps = builder.constant_vector(range(part.length), i32)
+        position = builder.binary_integer(arith.AddiOp, best.position, steps)
+        return Best(best.value, position, best.total)
 
     def _where(self, best: Best, extreme: SSAValue) -> SSAValue:
         """The first (or last) position in the lanes that hold the extreme."""
@@ -233,7 +298,9 @@ class _Finder:
         return _reduced(builder, "maxsi" if last else "minsi", positions)
 
 
-def _reduced(builder: LoopBuilder, kind: str, value: SSAValue) -> SSAValue:
+def _reduced(
+    builder: LoopBuilder, kind: str, value: SSAValue, fast_math: tuple[str, ...] = ()
+) -> SSAValue:
     if types.shape_of(value) == (1,):
         return builder.extract(value, 0)
-    return builder.reduction(kind, value)
+    return builder.reduction(kind, value, fast_math)

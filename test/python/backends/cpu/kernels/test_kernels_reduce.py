@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from support.kernels.kernel_testing import TARGET, normal, relative_error, run_kernel
+from support.nodes.differential import rows_with_nan
 from xdsl.dialects.builtin import i32, i64
 
 from glow.backends.cpu.kernels.reduction.arg_reduce import (
@@ -214,11 +215,19 @@ def test_arg_reduce(shape: tuple[int, int, int], largest: bool, last: bool) -> N
     np.testing.assert_array_equal(found, exact)
 
 
-def test_arg_reduce_stays_inside_a_row_of_nan() -> None:
-    x = np.full((2, 50, 1), np.nan, np.float32)
-    spec = ArgReduceSpec(2, 50)
-    (found,) = run_kernel(build_arg_reduce(spec, TARGET), [np.full((2, 1), -1)], [x])
-    assert ((found >= 0) & (found < 50)).all()
+@pytest.mark.parametrize("inner", [1, 5, 67])
+@pytest.mark.parametrize("last", [True, False])
+def test_arg_reduce_finds_nan(inner: int, last: bool) -> None:
+    """Rows lie beside each other, so that lanes with and without a NaN are one vector."""
+    for extent in (1, 3, 16, 53):
+        rows = rows_with_nan(extent)
+        shuffled = np.stack([np.roll(rows, n, axis=0) for n in range(inner)], axis=2)
+        spec = ArgReduceSpec(len(rows), extent, inner, select_last=last)
+        out = np.full((len(rows), inner), -1)
+        (found,) = run_kernel(build_arg_reduce(spec, TARGET), [out], [shuffled])
+        ends = shuffled[:, ::-1] if last else shuffled
+        exact = np.argmax(ends, axis=1)
+        np.testing.assert_array_equal(found, extent - 1 - exact if last else exact)
 
 
 def local_response_norm64(x: np.ndarray, spec: LocalResponseNormSpec) -> np.ndarray:
