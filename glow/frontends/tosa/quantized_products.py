@@ -113,7 +113,7 @@ def quantized_product(
 def _of_tensors(
     builder: TosaBuilder, found: Product, scales: Array, target: UniformQuantizedType
 ) -> SSAValue | None:
-    """A product of two computed tensors."""
+    """A product of two activations."""
     if found.bias is not None or scales.size > 1:
         return None
     lhs, rhs = found.node.operands[:2]
