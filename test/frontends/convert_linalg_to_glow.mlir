@@ -32,3 +32,29 @@ func.func @fused(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = linalg.map { math.expm1 } ins(%x : tensor<4xf32>) outs(%empty : tensor<4xf32>)
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// A body with a test for NaN, as upstream's conversion of `tosa.argmax` writes it.
+// CHECK-LABEL: func.func @position(
+// CHECK: glow.arg_max %x axis 1 keepdims : tensor<4x1xi64>
+func.func @position(%x: tensor<4x5xf32>) -> tensor<4xi32> {
+  %lowest = arith.constant -3.40282347E+38 : f32
+  %zero = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<4xf32>
+  %places = tensor.empty() : tensor<4xi32>
+  %start = linalg.fill ins(%lowest : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+  %first = linalg.fill ins(%zero : i32) outs(%places : tensor<4xi32>) -> tensor<4xi32>
+  %0:2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x5xf32>) outs(%start, %first : tensor<4xf32>, tensor<4xi32>) {
+  ^bb0(%in: f32, %best: f32, %place: i32):
+    %1 = linalg.index 1 : index
+    %2 = arith.index_cast %1 : index to i32
+    %3 = arith.cmpf ugt, %in, %best : f32
+    %4 = arith.cmpf ord, %best, %best : f32
+    %5 = arith.andi %3, %4 : i1
+    %6 = arith.select %5, %in, %best : f32
+    %7 = arith.select %5, %2, %place : i32
+    linalg.yield %6, %7 : f32, i32
+  } -> (tensor<4xf32>, tensor<4xi32>)
+  return %0#1 : tensor<4xi32>
+}

@@ -7,10 +7,12 @@ from io import StringIO
 import numpy as np
 import pytest
 from iree_tools import compiled, run_compiled, run_program
+from support.nodes import differential
 from support.nodes.node_examples import nodes_under_test
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
+from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.exporters import PARAMETERS
 from glow.exporters.linalg import LINALG
@@ -84,6 +86,18 @@ def test_nodes(name):
         except GlowError:
             continue
         check_equal(run_program(text, example.inputs), run(module, example.inputs))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("last", [False, True])
+def test_positions_of_nan(name, last):
+    rows = differential.rows_with_nan(17)
+    for node in (glow.ArgMaxOp, glow.ArgMinOp):
+        module = differential.example(node, rows, axis=1, select_last=last).module()
+        if name == "TOSA" and (last or node is glow.ArgMinOp):
+            continue
+        found = run_program(text_of(module, FORMATS[name]), [rows])
+        check_equal(found, run(module, [rows]))
 
 
 CHANNELS = 400

@@ -71,9 +71,10 @@ def _position(wanted: str) -> Handler[LinalgWriter]:
             wins = f.compare("le" if last else "lt", *pair)
             if not isinstance(element, IntegerType):
                 is_nan = f.compare("ne", new, new)
-                had_nan = f.compare("ne", best, best)
-                fresh = f.select(had_nan, f.constant(0, IntegerType(1)), is_nan)
-                wins = f.add(wins, fresh)
+                if not last:
+                    had_none = f.compare("eq", best, best)
+                    is_nan = f.binary(arith.AndIOp, is_nan, had_none)
+                wins = f.add(wins, is_nan)
             return [f.select(wins, new, best), f.select(wins, here, place)]
 
         results = writer.generic([value], starts, maps, [axis], body)

@@ -161,20 +161,28 @@ def _chooses(
     *,
     last: bool,
 ) -> Region:
-    """The better of two values with their places; NaN is better than all numbers."""
+    """The better of two values with its place; NaN is better than all numbers.
+
+    Of equal ones, and of two NaN, the places say which, as reductions have no order.
+    """
     scalars = [tensor_type((), element) for element in elements]
     block = Block(arg_types=[*scalars, *scalars])
     with writer.inside(block):
         value, place, other, other_place = block.args
-        wins = writer.compare(direction, value, other)
-        if not isinstance(elements[0], IntegerType):
-            wins = writer.op("or", wins, writer.compare("NE", value, value))
-        is_tie = writer.compare("EQ", value, other)
         sooner = writer.compare("GT" if last else "LT", place, other_place)
-        keeps_place = writer.op("or", wins, writer.op("and", is_tie, sooner))
+        is_tie = writer.compare("EQ", value, other)
+        wins = writer.compare(direction, value, other)
+        wins = writer.op("or", wins, writer.op("and", is_tie, sooner))
+        if not isinstance(elements[0], IntegerType):
+            is_nan, had_nan = (writer.compare("NE", x, x) for x in (value, other))
+            wins = writer.select(
+                had_nan,
+                writer.op("and", is_nan, sooner),
+                writer.op("or", wins, is_nan),
+            )
         chosen = [
-            writer.select(wins, value, other),
-            writer.select(keeps_place, place, other_place),
+            writer.select(wins, *pair)
+            for pair in ((value, other), (place, other_place))
         ]
         writer.append(operation("stablehlo.return", chosen))
     return Region(block)

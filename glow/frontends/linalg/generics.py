@@ -8,11 +8,12 @@ an element-wise function; a body with two results and the position is an argmax.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineDimExpr,
@@ -23,6 +24,7 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.linalg import IndexOp
 from glow.dialects.node import NodeOp, element_of, shape_of
+from glow.frontends.formulas.extremes import Pair, Scalars, find_extreme, run_body
 from glow.frontends.graph_builder import BUDGET
 from glow.frontends.linalg.generic_products import sum_of_products
 from glow.frontends.linalg.iteration import Generic, body_of, combined
@@ -219,23 +221,19 @@ def _is_neutral(builder: LinalgBuilder, start: SSAValue, neutral: float) -> bool
 
 
 def arg_reduce(builder: LinalgBuilder, what: Generic) -> list[SSAValue]:
-    """The largest or smallest element and where it is: two selects, or a maximum and one."""
+    """The largest or smallest element and where it is."""
     block = body_of(builder)
-    (reduced,) = what.reduced if len(what.reduced) == 1 else (None,)
-    compared = [op for op in block.ops if op.name in ("arith.cmpf", "arith.cmpi")]
-    has_position = any(isinstance(op, IndexOp) for op in block.ops)
-    if reduced is None or not compared or not has_position or len(builder.ins) != 1:
+    extreme = find_extreme(partial(_kept, block))
+    if extreme is None or len(what.reduced) != 1 or len(builder.ins) != 1:
         raise GlowError("a reduction of two results that is no argmax or argmin")
-    how = predicate(compared[0])
-    if compared[0].operands[0] is not block.args[0]:
-        how = how.translate(str.maketrans("gl", "lg"))
-    kind = "max" if "g" in how else "min"
+    (reduced,) = what.reduced
+    kind = "max" if extreme.largest else "min"
     rank, places = len(what.sizes), {dim: dim for dim in range(len(what.sizes))}
     value = _fit(
         builder, builder.align(builder.ins[0], what.maps[0], places, rank), what.sizes
     )
-    node = glow.ArgMaxOp if kind == "max" else glow.ArgMinOp
-    last = {"select_last": True} if how.endswith("e") else {}
+    node = glow.ArgMaxOp if extreme.largest else glow.ArgMinOp
+    last = {"select_last": True} if extreme.select_last else {}
     index = builder.node(node, value, axis=reduced, keepdims=True, **last)
     index = builder.convert(index, element_of(builder.op.results[1]))
     found = reduce_axes(builder, value, kind, [reduced])
@@ -244,6 +242,16 @@ def arg_reduce(builder: LinalgBuilder, what: Generic) -> list[SSAValue]:
         begin_with(builder, found, kind, 0),
         _in_order(builder, index, what, what.maps[2]),
     ]
+
+
+def _kept(block: Block, earlier: Pair, later: Pair) -> Scalars | None:
+    """What a body gives for the best element so far and its place, and another one."""
+    numbers = later.value, earlier.value, earlier.place
+    given: dict[SSAValue, float] = dict(zip(block.args, numbers, strict=True))
+    for op in block.ops:
+        if isinstance(op, IndexOp):
+            given[op.results[0]] = later.place
+    return run_body(block, given, predicate)
 
 
 def mapped(builder: LinalgBuilder) -> Sequence[SSAValue]:

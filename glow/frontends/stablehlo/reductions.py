@@ -6,12 +6,13 @@ Windows of sums and maxima over two axes are pools; other ones are taken apart i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import IntegerType, i1, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
@@ -19,6 +20,7 @@ from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.stablehlo import StableHloOp
 from glow.dialects.stablehlo.attributes import Enumeration
 from glow.dialects.weight_table import dtype_of
+from glow.frontends.formulas.extremes import Pair, Scalars, find_extreme, run_body
 from glow.frontends.stablehlo.hlo_builder import Handlers, HloBuilder, is_boolean
 
 REDUCTIONS: Mapping[str, tuple[type[NodeOp], type[NodeOp], float]] = {
@@ -101,72 +103,31 @@ def begins_neutral(builder: HloBuilder, start: SSAValue, kind: str) -> bool:
 
 
 def arg_reduce(builder: HloBuilder) -> Sequence[SSAValue]:
-    """Which element is the largest or smallest, and where: a body of two selects or three.
-
-    JAX's body keeps the first of equal ones, and the first NaN before all. That of torch-mlir
-    takes the smaller place of equal ones in a select of its own.
-    """
+    """Which element is the largest or smallest, and where."""
     op = builder.op
     value, axes = op.operands[0], op.integers("dimensions")
-    steps = list(op.regions[0].block.ops)
-    names = [step.name for step in steps]
-    compared = next((s for s in steps if s.name == "stablehlo.compare"), None)
-    selects = 3 if _place_of_equal(op) else 2
-    if compared is None or len(axes) != 1 or names.count("stablehlo.select") != selects:
+    extreme = find_extreme(partial(_kept, op.regions[0].block))
+    if extreme is None or len(axes) != 1:
         raise GlowError("a reduction of two operands that is no argmax or argmin")
     (axis,) = axes
     if not _counts(builder, op.operands[1], axis):
         raise GlowError("an argmax of other numbers than positions")
-    is_max = direction(compared) in ("GT", "GE")
     reduced, arg = (
         (glow.ReduceMaxOp, glow.ArgMaxOp)
-        if is_max
+        if extreme.largest
         else (glow.ReduceMinOp, glow.ArgMinOp)
     )
-    more = {"select_last": True} if _prefers_last(op) else {}
+    more = {"select_last": True} if extreme.select_last else {}
     index = builder.node(arg, value, axis=axis, **more)
-    if not isinstance(element_of(value), IntegerType):
-        index = _first_nan(builder, value, axis, index)
     index = builder.convert(index, element_of(op.results[1]))
     return [kept(builder, reduced, value, [axis]), index]
 
 
-def _place_of_equal(op: Operation) -> str | None:
-    """`minimum` or `maximum` of the places, where a body takes that of equal elements."""
-    value, place, second, other = op.regions[0].block.args
-    steps = list(op.regions[0].block.ops)
-    is_tested = any(
-        direction(step) == "EQ" and {*step.operands} == {value, second}
-        for step in steps
-    )
-    ends = ("stablehlo.minimum", "stablehlo.maximum")
-    found = (
-        step.name
-        for step in steps
-        if step.name in ends and {*step.operands} == {place, other}
-    )
-    return next(found, None) if is_tested else None
-
-
-def _prefers_last(op: Operation) -> bool:
-    """Whether a body compares the places for the later one."""
-    _, place, _, other = op.regions[0].block.args
-    if _place_of_equal(op) == "stablehlo.maximum":
-        return True
-    return any(
-        list(step.operands) == [place, other] and direction(step) in ("GT", "GE")
-        for step in op.regions[0].block.ops
-    )
-
-
-def _first_nan(
-    builder: HloBuilder, value: SSAValue, axis: int, index: SSAValue
-) -> SSAValue:
-    """The position of the first NaN, which `glow.arg_max` may leave out; else the index."""
-    flags = builder.convert(builder.node(glow.IsNanOp, value), i32)
-    found = kept(builder, glow.ReduceMaxOp, flags, [axis])
-    place = builder.node(glow.ArgMaxOp, flags, axis=axis)
-    return builder.node(glow.SelectOp, builder.convert(found, i1), place, index)
+def _kept(block: Block, earlier: Pair, later: Pair) -> Scalars | None:
+    """What a body gives for two elements and their places."""
+    numbers = earlier.value, earlier.place, later.value, later.place
+    given: dict[SSAValue, float] = dict(zip(block.args, numbers, strict=True))
+    return run_body(block, given, direction)
 
 
 def direction(op: Operation) -> str:
@@ -198,9 +159,6 @@ def reduce_window(builder: HloBuilder) -> SSAValue:
     if kind not in REDUCTIONS:
         raise GlowError(f"windows reduced by {kind} are not supported")
     window = Window(builder, value, kind)
-    counted = window.counts(value)
-    if counted is not None and begins_neutral(builder, start, kind):
-        return counted
     counts = window.counts(value)
     if counts is not None and begins_neutral(builder, start, kind):
         return counts

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.nodes import differential
 from support.nodes.node_examples import nodes_under_test
 from support.programs.round_trips import (
     FORMATS,
@@ -113,6 +114,22 @@ def test_networks(name, network):
         np.testing.assert_allclose(result, wanted, 1e-4, 1e-5 * np.abs(wanted).max())
     count = node_count(optimized)
     assert node_count(lower_to(found, "graph")) <= MOST_NODES * count
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("last", [False, True])
+def test_positions_of_nan(name, last):
+    """A NaN is the extreme element wherever a format can say it."""
+    rows = differential.rows_with_nan(17)
+    for node, find in ((glow.ArgMaxOp, np.argmax), (glow.ArgMinOp, np.argmin)):
+        module = differential.example(node, rows, axis=1, select_last=last).module()
+        found = again_if_it_can(module, name)
+        if name == "tosa" and (last or node is glow.ArgMinOp):
+            assert found is None
+            continue
+        (places,) = run(found, [rows])
+        wanted = 16 - find(rows[:, ::-1], 1) if last else find(rows, 1)
+        np.testing.assert_array_equal(places, wanted)
 
 
 def is_window(example):

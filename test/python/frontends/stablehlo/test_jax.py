@@ -1,7 +1,10 @@
 """`glow.from_jax`, where JAX is installed."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from support.nodes.differential import rows_with_nan
 
 import glow
 
@@ -80,11 +83,13 @@ def test_switches_of_three():
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "cpu"])
-@pytest.mark.parametrize("axis", [0, 1])
-def test_argmax_finds_the_first_nan(axis, backend):
-    x = np.array([[1, np.nan, 3], [2, np.nan, 1]], np.float32)
-    model = glow.from_jax(lambda x: jnp.argmax(x, axis), x, backend=backend)
-    np.testing.assert_array_equal(model(x), jnp.argmax(x, axis))
+@pytest.mark.parametrize("find", [jnp.argmax, jnp.argmin])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_positions_of_nan(find, dtype, backend):
+    x = rows_with_nan(17).astype(jnp.dtype(dtype))
+    for axis, rows in ((1, x), (0, x.T.copy())):
+        model = glow.from_jax(partial(find, axis=axis), rows, backend=backend)
+        np.testing.assert_array_equal(model(rows), find(rows, axis))
 
 
 def test_groups_of_batches():
