@@ -40,3 +40,8 @@ def parking_of(target: Target) -> str:
     """The file by which threads sleep on a target's system."""
     has_futex = "linux" in target.triple and architecture_of(target) != "other"
     return "park_futex" if has_futex else "park_polling"
+
+
+def cores_of(target: Target) -> str:
+    """The file by which threads keep to cores of their own on a target's system."""
+    return "cores_sched" if "linux" in target.triple else "cores_unknown"

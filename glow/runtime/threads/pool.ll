@@ -4,7 +4,7 @@
 ; moment after each call and then park, since waking a parked thread costs half a
 ; millisecond and a spinning one 0.1 us. Parking is in park_futex.ll or park_polling.ll,
 ; `@pause` is the architecture's, `@share`, `@run_measured` and `@judge` are in
-; contention.ll.
+; contention.ll, `@claim_core` and `@claim_first_core` in cores_sched.ll or cores_unknown.ll.
 ;
 ; Memory model, by what each variable orders:
 ; - `@busy` is a lock: taken by cmpxchg (acq_rel), given back by a store (release). Its
@@ -76,6 +76,7 @@ join:
   %wanted = icmp ult i64 %index, %threads
   br i1 %wanted, label %leave, label %wait
 leave:
+  call void @claim_core()
   call void @run_measured(i64 %index, i64 %threads)
   %left = atomicrmw sub ptr @running, i32 1 release
   br label %wait
@@ -132,6 +133,7 @@ publish:
   store ptr %constants, ptr @constants
   store ptr %mutables, ptr @mutables
   store ptr %activations, ptr @activations
+  call void @claim_first_core()
   %helpers32 = trunc i64 %helpers to i32
   store atomic i32 %helpers32, ptr @running seq_cst, align 4
   %old = load atomic i32, ptr @word monotonic, align 4

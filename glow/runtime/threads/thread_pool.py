@@ -18,6 +18,7 @@ from glow.runtime.caches.runtime_objects import runtime_object
 from glow.runtime.linking.library import Library
 from glow.runtime.native_text import (
     architecture_of,
+    cores_of,
     native_text,
     parking_of,
     system_of,
@@ -56,8 +57,9 @@ def barrier_code(target: Target) -> str:
 
 def pool_code(target: Target) -> str:
     """The LLVM IR of the pool and the barrier."""
-    parts = "pool", parking_of(target), "contention", "clock", system_of(target)
-    return f"{barrier_code(target)}\n{native_text('threads', *parts)}"
+    machine = parking_of(target), cores_of(target), system_of(target)
+    parts = native_text("threads", "pool", "contention", "clock", *machine)
+    return f"{barrier_code(target)}\n{parts}"
 
 
 _pools: list[ThreadPool] = []
