@@ -41,11 +41,13 @@ COMPRESSED = ".xz"
 TEXTS = ("version", "target", "kernel", "family", "spec")
 """Fields of records; others are numbers, lists of them, and the configuration."""
 
-TARGET_DIGITS, KERNEL_DIGITS = 12, 16  # As in `_HEAD`.
+TARGET_DIGITS, KERNEL_DIGITS = 12, 16  # As in `_LINE`.
 
-_HEAD = rb'^\{"version":"%b","target":"%b","kernel":"([0-9a-f]{16})",.*\}$'
-_TARGET = "[0-9a-f]{12}"
-_LINE = re.compile(_HEAD % (rb"([\w.+-]+)", b"(%b)" % _TARGET.encode()))
+_LINE = re.compile(
+    rb'^\{"version":"([\w.+-]+)","target":"([0-9a-f]{12})","kernel":"([0-9a-f]{16})",.*\}$',
+    re.MULTILINE,
+)
+"""What is looked at of a line until somebody asks for its kernel."""
 
 Fields = Mapping[str, object]
 """A configuration's fields by name."""
@@ -179,28 +181,30 @@ def read_records(
 def records_in(content: bytes, path: Path, wanted: str | None) -> Records:
     """The records for a target, or all of this version, in the content of a file."""
     records = Records(path, content)
-    head = _HEAD % (re.escape(VERSION.encode()), (wanted or _TARGET).encode())
-    count = 0
-    for match in re.finditer(head, content, re.MULTILINE):
-        records.starts[match[1]].append(match.start())
-        count += 1
-    if count < content.count(b"\n") + (content[-1:] not in (b"", b"\n")):
-        _count_others(records, wanted)
+    version, target = VERSION.encode(), wanted and wanted.encode()
+    end, number = 0, 1
+    for match in _LINE.finditer(content):
+        start, stop = match.span()
+        if start != end:
+            records.damaged += _filled(content[end:start], number)
+            number += content.count(b"\n", end, start)
+        end, number = stop + 1, number + 1
+        own_version, own_target, kernel = match.groups()
+        if own_version != version:
+            records.other_versions += 1
+        elif target and own_target != target:
+            records.other_targets += 1
+        else:
+            records.starts[kernel].append(start)
+    records.damaged += _filled(content[end:], number)
     records.warn()
     return records
 
 
-def _count_others(records: Records, wanted: str | None) -> None:
-    """Count what is of another version or target, and note what is no record."""
-    ours = VERSION.encode(), wanted and wanted.encode()
-    for number, line in enumerate(records.content.split(b"\n"), 1):
-        match = _LINE.match(line)
-        if match is None:
-            records.damaged += [number] if line.strip() else []
-        elif match[1] != ours[0]:
-            records.other_versions += 1
-        elif ours[1] and match[2] != ours[1]:
-            records.other_targets += 1
+def _filled(part: bytes, first: int) -> list[int]:
+    """The numbers of the lines that are not empty of a part that begins with the `first` one."""
+    lines = enumerate(part.split(b"\n"), first)
+    return [number for number, line in lines if line.strip()]
 
 
 def _content(path: Path, base: Path | None) -> bytes:
@@ -262,7 +266,7 @@ def merge_records(measured: Path, chosen: Path, others: Iterable[Path]) -> Merge
     }
     added: dict[Path, dict[bytes, None]] = {measured: {}, chosen: {}}
     for line in (line for content in contents for line in content.splitlines()):
-        record = _record(line) if _LINE.match(line) else None
+        record = _record(line) if _LINE.fullmatch(line) else None
         if record is None:
             merged.damaged += bool(line.strip())
             continue

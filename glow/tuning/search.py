@@ -186,8 +186,13 @@ def halve(kernel: Tunable, subject: Subject, budget: Budget, most: int) -> Found
         kept = [racing[number] for number in order[: max(1, len(racing) // 2)]]
         racing = [present, *(config for config in kept if config != present)]
         turns = min(2 * turns, MOST_TURNS)
+    return settled(found)
+
+
+def settled(found: Found) -> Found:
+    """The same with the present configuration where the best one gains too little."""
     if found.gain < LEAST_GAIN:
-        found.best, found.gain = present, 0.0
+        found.best, found.gain = found.kernel.configs[0], 0.0
     return found
 
 

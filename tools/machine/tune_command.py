@@ -286,7 +286,7 @@ class Store:
 def known(subject: Subject, records: Records) -> Iterator[tuple[str, Found]]:
     """What records say of a network's kernels that were measured before."""
     from glow.tuning.measure import Times
-    from glow.tuning.search import Found
+    from glow.tuning.search import Found, settled
 
     for kernel in (one for one in subject.kernels if one.alone):
         by_fields = {_text(asdict(config)): config for config in kernel.configs}
@@ -300,7 +300,7 @@ def known(subject: Subject, records: Records) -> Iterator[tuple[str, Found]]:
             scores = {config: subject.score(times) for config, times in last.items()}
             best = min(scores, key=scores.__getitem__)
             gain = 1 - scores[best] / scores[present]
-            yield kernel.key, Found(kernel, list(last.items()), best, gain)
+            yield kernel.key, settled(Found(kernel, list(last.items()), best, gain))
 
 
 def _text(fields: Mapping[str, object]) -> str:

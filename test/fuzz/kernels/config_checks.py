@@ -1,7 +1,7 @@
 """Kernels in configurations that the search may try: whatever is chosen, the same bits.
 
 A seed is a network of one node of random sizes, of the family whose turn it is. It is compiled as
-the cost model says and then with random candidates of its kernels, weights packed for them.
+the cost model says and then with each candidate of its kernels, weights packed for them.
 """
 
 from __future__ import annotations
@@ -22,16 +22,13 @@ from glow.lowering.target.target import host_target
 from glow.tuning import choices
 from glow.tuning.records import kernel_key
 
-CANDIDATES = 3
-"""Of each kernel of a network."""
-
 Array = np.ndarray[Any, Any]
 Parts = tuple[dict[str, Array], dict[str, Array], list[tuple[Any, ...]]]
 """Inputs, weights, and nodes as (operator, inputs, outputs, attributes)."""
 
 
-def check_configs(seed: int) -> int:
-    """Compile a network with other candidates; the number of comparisons."""
+def check_configs(seed: int, most: int | None = None) -> int:
+    """Compile a network with all other candidates, or with so many; the number of comparisons."""
     random = np.random.default_rng(seed)
     name = list(FAMILIES)[seed // 4 % len(FAMILIES)]
     inputs, weights, nodes = FAMILIES[name](random)
@@ -45,17 +42,16 @@ def check_configs(seed: int) -> int:
     with choices.using({}), choices.watching(note):
         expected = compile_anew(model).run(inputs)
     every = {key: candidates(spec, host_target()) for key, spec in asked.items()}
-    for _ in range(CANDIDATES):
-        tried = {
-            key: configs[random.integers(len(configs))]
-            for key, configs in every.items()
-        }
+    longest = max(map(len, every.values()), default=1)
+    turns = random.permutation(np.arange(1, longest))[:most]
+    for turn in turns:
+        tried = {key: configs[turn % len(configs)] for key, configs in every.items()}
         with choices.using({key: asdict(config) for key, config in tried.items()}):
             result = compile_anew(model).run(inputs)
         for output, array in expected.items():
             if not np.array_equal(array, result[output], equal_nan=True):
                 raise Wrong(f"seed {seed}: {name}: other bits with {tried.values()}")
-    return CANDIDATES
+    return len(turns)
 
 
 def network(

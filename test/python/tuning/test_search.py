@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from glow.tuning.measure import Meter, Times
-from glow.tuning.search import PAIRS, Budget, Found, Search, Tunable, judge
+from glow.tuning.search import PAIRS, Budget, Found, Search, Tunable, judge, settled
 
 KERNELS = 6
 CANDIDATES = 24
@@ -202,6 +202,13 @@ def test_a_resumed_search_measures_no_kernel_again() -> None:
     tuned = search(again, done=done).run()
     assert not tuned.interrupted
     assert tuned.kept
+
+
+def test_a_gain_that_is_too_small_is_none_in_records_either() -> None:
+    kernel = Machine(0.0, Clock()).kernels[0]
+    assert settled(Found(kernel, best=3, gain=0.02)).best == 3
+    found = settled(Found(kernel, best=3, gain=0.005))
+    assert (found.best, found.gain) == (kernel.configs[0], 0.0)
 
 
 def test_a_verdict_needs_more_than_its_noise() -> None:
