@@ -52,9 +52,10 @@ def saturate(values: Array, zero_points: Array | int, data: Quantization) -> Arr
     low, high = data.limits
     is_narrow = values.dtype == np.float32 and data.bits <= NARROW_BITS
     dtype = np.float32 if is_narrow else np.float64
-    shifted = np.asarray(values, dtype) + np.asarray(zero_points, dtype)
-    clamped = np.fmin(np.fmax(shifted, dtype(low)), dtype(high))
-    return clamped.astype(dtype_of(storage_of(data)))
+    shifted = np.asarray(np.asarray(values, dtype) + np.asarray(zero_points, dtype))
+    np.fmax(shifted, dtype(low), out=shifted)
+    np.fmin(shifted, dtype(high), out=shifted)
+    return shifted.astype(dtype_of(storage_of(data)))
 
 
 def quantize(x: Array, data: Quantization) -> Array:
@@ -69,7 +70,8 @@ def quantize_by(
     wide = data.bits > np.finfo(np.float32).nmant
     dtype = np.float64 if wide else np.float32
     scales = scales.astype(dtype)
-    return saturate(np.rint(x.astype(dtype) / scales), zero_points, data)
+    quotients = np.asarray(x.astype(dtype, copy=False) / scales)
+    return saturate(np.rint(quotients, out=quotients), zero_points, data)
 
 
 def centred(stored: Array, data: Quantization) -> Integers:

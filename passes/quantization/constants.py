@@ -34,8 +34,7 @@ def bias_parameters(left: Quantization, right: Quantization) -> Quantization:
     units = np.float32(left.scales[0]) * np.array(right.scales, np.float32)
     axis = None if right.axis is None else 0
     zeros = (0,) * len(right.scales)
-    scales = tuple(float(unit) for unit in units)
-    return Quantization(ACCUMULATOR_BITS, True, scales, zeros, axis)
+    return Quantization(ACCUMULATOR_BITS, True, tuple(units.tolist()), zeros, axis)
 
 
 def constant_floats(value: SSAValue) -> npt.NDArray[np.generic] | None:

@@ -30,6 +30,7 @@ from glow.passes.quantization.profiling.instrument_profile import (
     value_names,
 )
 from glow.passes.quantization.profiling.profile import Profile
+from glow.passes.quantization.profiling.schema import magnitudes
 from glow.passes.quantization.profiling.value_profile import ValueProfile
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
@@ -103,12 +104,22 @@ def peaks_of(weights: Array) -> Floats:
     return peaks.astype(np.float64)
 
 
+def peaks_at_ends(first: glow.Conv2dOp, last: glow.Conv2dOp) -> tuple[Floats, Floats]:
+    """The same of a chain's ends, [outputs, 1] and [1, inputs], by group [outputs, 1].
+
+    Factors there go along one axis: the largest weight along the other one stays it.
+    """
+    made = magnitudes(array_of(first.weights), 0)[:, None]
+    axis = 0 if group_of(last) == 1 else 1
+    return made, peaks_of(array_of(last.weights)).max(axis=axis, keepdims=True)
+
+
 def read_ranges(peaks: Floats, group: int) -> Floats:
     """The largest weight that reads each channel."""
     return peaks.max(axis=0 if group == 1 else 1)
 
 
-def balance(pair: Pair, peaks: dict[Operation, Floats]) -> None:
+def balance(pair: Pair, peaks: dict[glow.Conv2dOp, Floats]) -> None:
     """Even out the weights on both sides of a pair, of which the peaks are known."""
     made = peaks[pair.first].max(axis=1)
     read = read_ranges(peaks[pair.second], group_of(pair.second))
@@ -221,10 +232,11 @@ def equalize_layers(
 
 def equalize_chain(chain: list[Pair]) -> None:
     """Balance the pairs of a chain in turn, since they share convolutions."""
-    nodes = dict.fromkeys(op for pair in chain for op in (pair.first, pair.second))
-    peaks: dict[Operation, Floats] = {
-        op: peaks_of(array_of(op.weights)) for op in nodes
+    peaks = {
+        pair.second: peaks_of(array_of(pair.second.weights)) for pair in chain[:-1]
     }
+    first, last = chain[0].first, chain[-1].second
+    peaks[first], peaks[last] = peaks_at_ends(first, last)
     for _ in range(SWEEPS):
         for pair in chain:
             balance(pair, peaks)

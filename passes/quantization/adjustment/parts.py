@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-ELEMENTS_AT_ONCE = 1 << 15
+ELEMENTS_AT_ONCE = 1 << 17
 """Of eight bytes each."""
 
 
 def output_parts(weights: npt.NDArray[Any]) -> Iterator[slice]:
-    """The outputs of [outputs, ...] in order, in parts of at least one."""
+    """The rows of [outputs, ...], or another leading axis, in order, in parts of at least one."""
     count = max(1, ELEMENTS_AT_ONCE // max(1, weights[:1].size))
     for first in range(0, len(weights), count):
         yield slice(first, first + count)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from glow.dialects.quant import Quantization
 from glow.dialects.quantized import storage_of
 from glow.dialects.weight_table import dtype_of
-from glow.interpreter.integer_arithmetic import quantize_by
+from glow.interpreter.integer_arithmetic import quantize_by, saturate
 from glow.passes.quantization.adjustment.parts import output_parts
 
 Floats = npt.NDArray[np.float64]
@@ -39,42 +39,64 @@ def round_kernels(weights: Array, data: Quantization) -> Array:
 
 
 def _round_part(weights: Array, scales: Floats, data: Quantization) -> Array:
-    stored = quantize_by(scales, np.zeros(1), weights, data)
-    errors = stored - weights.astype(np.float64) / scales
-    kernels = errors.reshape(math.prod(errors.shape[:2]), math.prod(errors.shape[2:]))
-    balance_errors(stored.reshape(kernels.shape), kernels, data.limits)
-    return stored
+    """The stored integers of some kernels, computed tap by tap: rows of few taps take long.
+
+    Of one tap the nearest integer is what balances its error.
+    """
+    kernels = weights.reshape(math.prod(weights.shape[:2]), -1)
+    if kernels.shape[1] == 1:
+        return saturate(np.rint(weights / scales), 0, data)
+    by_tap = np.ascontiguousarray(kernels.T)
+    steps = np.broadcast_to(scales[..., 0, 0], weights.shape[:2]).reshape(-1)
+    stored = quantize_by(steps, np.zeros(1), by_tap, data)
+    errors = by_tap.astype(np.float64)
+    errors /= steps
+    np.subtract(stored, errors, out=errors)
+    balance_errors(stored, errors, data.limits)
+    return stored.T.reshape(weights.shape)
 
 
 def _scales(data: Quantization) -> Floats:
-    """The scales, to divide kernels by (axis 0, or one for the tensor)."""
+    """The scales, to divide kernels by: [outputs, 1, 1, 1], or one for the tensor."""
     return np.array(data.scales).reshape(-1, 1, 1, 1)
 
 
 def balance_errors(stored: Array, errors: Floats, limits: tuple[int, int]) -> None:
-    """Make the sum of each row of whole numbers that of the exact ones, rounded.
+    """Make the sum of each column of whole numbers that of the exact ones, rounded.
 
-    Those that are nearest to a tie move by one, as many as the sum of their errors is off.
+    Both are [taps, kernels]. Those that are nearest to a tie move by one, as many as the sum
+    of their errors is off. The errors are used up.
     """
-    excess = errors[:, 0] if errors.shape[1] == 1 else errors.sum(axis=-1)
+    excess = errors.sum(axis=0)
+    ends = np.where(excess > 0, *limits).astype(stored.dtype)
+    errors[stored == ends] = 0.0
     steps = np.rint(np.abs(excess))
-    rows = np.flatnonzero(steps)
-    signs = np.sign(excess[rows])[:, None]
-    ends = np.where(signs > 0, limits[0], limits[1]).astype(stored.dtype)
-    eager = errors[rows]
+    columns = np.flatnonzero(steps)
+    signs = np.sign(excess[columns])
+    eager = errors.take(columns, axis=1)
     eager *= signs
-    eager[stored[rows] == ends] = 0.0
-    moves = signs[:, 0].astype(stored.dtype)
-    for kernels, taps in _eagerest(eager, steps[rows]):
-        stored[rows[kernels], taps] -= moves[kernels]
+    moves = signs.astype(stored.dtype)
+    for kernels, taps in _eagerest(eager, steps[columns]):
+        stored[taps, columns[kernels]] -= moves[kernels]
 
 
 def _eagerest(eager: Floats, steps: Floats) -> Iterator[tuple[Indices, Indices]]:
-    """The taps with the largest positive numbers of each row, as many as it has steps."""
+    """The taps with the largest positive numbers of each column, as many as it has steps."""
     for step in range(int(steps.max(initial=0))):
         kernels = np.flatnonzero(steps > step)
-        taps = eager[kernels].argmax(axis=-1)
-        moves = eager[kernels, taps] > 0
+        most, taps = _largest(
+            eager if len(kernels) == len(steps) else eager[:, kernels]
+        )
+        moves = most > 0
         kernels, taps = kernels[moves], taps[moves]
         yield kernels, taps
-        eager[kernels, taps] = 0.0
+        eager[taps, kernels] = 0.0
+
+
+def _largest(rows: Floats) -> tuple[Floats, Indices]:
+    """The largest number of each column, and the first row that has it."""
+    most, places = rows[0].copy(), np.zeros(rows.shape[1], np.intp)
+    for place, row in enumerate(rows[1:], 1):
+        np.copyto(places, place, where=row > most)
+        np.maximum(most, row, out=most)
+    return most, places

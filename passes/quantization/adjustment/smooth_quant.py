@@ -25,6 +25,7 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp
 from glow.dialects.weights import constant_value
 from glow.passes.quantization.adjustment.equalize_layers import rescaled
+from glow.passes.quantization.adjustment.parts import output_parts
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.selection import is_kept, is_linear_layer
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
@@ -71,7 +72,9 @@ def smooth(value: SSAValue, layers: Sequence[Operation], factors: Floats) -> SSA
         assert isinstance(op, NodeOp)
         weights = constant_value(op.operands[1])
         assert weights is not None
-        scaled = (weights.astype(np.float64) * factors[:, None]).astype(weights.dtype)
+        scaled = np.empty_like(weights)
+        for part in output_parts(weights):
+            scaled[part] = weights[part].astype(np.float64) * factors[part, None]
         name = f"{name_of(op.operands[1])}{SUFFIX}"
         op.operands[0] = divided
         op.operands[1] = NodeBuilder(op).constant(scaled, name)

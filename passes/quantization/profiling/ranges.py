@@ -18,6 +18,7 @@ from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import clone_module
 from glow.interpreter import FUNCTIONS, evaluate_node
 from glow.passes.graph.fold_constants import steps_of
+from glow.passes.quantization.profiling.blas_threads import products_on_one_thread
 from glow.passes.quantization.profiling.calibration import (
     MIN_MAX,
     Range,
@@ -78,11 +79,12 @@ def synthetic_profile(module: ModuleOp, calibration: str) -> Profile:
     warnings.warn(f"{missing}: calibrating on {numbers}; {MADE}", stacklevel=2)
     generator = np.random.default_rng(SEED)
     profile = Profile()
-    for _ in range(batches):
-        inputs = synthetic_inputs(function, generator)
-        for name, array in observed_values(module, function, inputs):
-            profile.observe(name, array, ranges_only=calibration == MIN_MAX)
-        profile.batches += 1
+    with products_on_one_thread():
+        for _ in range(batches):
+            inputs = synthetic_inputs(function, generator)
+            for name, array in observed_values(module, function, inputs):
+                profile.observe(name, array, ranges_only=calibration == MIN_MAX)
+            profile.batches += 1
     return profile
 
 

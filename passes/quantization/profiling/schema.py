@@ -90,6 +90,18 @@ def symmetric_scale(largest: float, steps: int, *, power_of_two: bool) -> float:
     return 2.0 ** math.ceil(math.log2(scale)) if power_of_two else scale
 
 
+def symmetric_scales(
+    largest: npt.NDArray[np.float64], steps: int, power_of_two: bool
+) -> tuple[float, ...]:
+    """The same of several magnitudes."""
+    if power_of_two:
+        numbers = largest.tolist()
+        return tuple(symmetric_scale(n, steps, power_of_two=True) for n in numbers)
+    exact = largest / steps
+    scales = np.where(exact == 0, 1.0, np.maximum(exact.astype(np.float32), TINY))
+    return tuple(scales.tolist())
+
+
 def weight_parameters(
     weights: npt.NDArray[np.generic],
     axis: int | None,
@@ -100,16 +112,15 @@ def weight_parameters(
     """Symmetric, by channel of `axis` or for the tensor, from the largest magnitudes."""
     axis = None if axis is None else axis % weights.ndim
     limit = (1 << (bits - 1)) - 1
-    scales = tuple(
-        symmetric_scale(number, limit, power_of_two=power_of_two)
-        for number in magnitudes(weights, axis)
-    )
+    scales = symmetric_scales(magnitudes(weights, axis), limit, power_of_two)
     return Quantization(
         bits, True, scales, (0,) * len(scales), axis, storage_range=(-limit, limit)
     )
 
 
-def magnitudes(weights: npt.NDArray[np.generic], axis: int | None) -> list[float]:
+def magnitudes(
+    weights: npt.NDArray[np.generic], axis: int | None
+) -> npt.NDArray[np.float64]:
     """The largest magnitude of each channel of `axis`, or of all; NaN where there is one.
 
     From both ends of the range, since absolute numbers would be a copy of the weights.
@@ -119,4 +130,4 @@ def magnitudes(weights: npt.NDArray[np.generic], axis: int | None) -> list[float
     others = tuple(other for other in range(weights.ndim) if other != axis)
     high = numbers.max(axis=others, initial=0.0)
     low = numbers.min(axis=others, initial=0.0)
-    return np.maximum(high, -low).astype(np.float64).reshape(-1).tolist()
+    return np.maximum(high, -low).astype(np.float64).reshape(-1)
