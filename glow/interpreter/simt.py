@@ -30,12 +30,14 @@ from xdsl.ir.affine import AffineDimExpr
 
 from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.gpu import gpu
+from glow.dialects.gpu.bulk_copies import TensorMapType
+from glow.dialects.gpu.matrix_descriptor import PIECE_BYTES
 from glow.dialects.gpu.shared_memory import WARP
 from glow.dialects.tensor_types import shape_of
 from glow.dialects.vector import FromElementsOp, ToElementsOp
 from glow.interpreter.arrays import Array, garbage
-from glow.interpreter.gpu import tensor_cores
-from glow.interpreter.gpu.block import Rule, ThreadBlock, sizes_of
+from glow.interpreter.gpu import phases, tensor_cores, tiles, warpgroups
+from glow.interpreter.gpu.block import Rule, Steps, ThreadBlock, sizes_of
 from glow.interpreter.gpu.memory import Access, Memory, Report
 from glow.interpreter.scalar_functions import SCALARS, Function, element_dtype
 
@@ -139,22 +141,22 @@ def merged(
     return [np.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), a, b) for a, b in pairs]
 
 
-def for_loop(run: ThreadBlock, op: scf.ForOp) -> list[Any]:
+def for_loop(run: ThreadBlock, op: scf.ForOp) -> Steps:
     position, upper, step = (run.values[bound] for bound in (op.lb, op.ub, op.step))
     carried = [run.values[value] for value in op.iter_args]
     while (going := run.active & (position < upper)).any():
         arguments = [position, *carried]
         run.values.update(zip(op.body.block.args, arguments, strict=True))
-        results = run.region(op.body, going)
+        results = yield from run.region(op.body, going)
         all_go = np.array_equal(going, run.active)
         carried = results if all_go else merged(going, results, carried)
         position = position + step
     return carried
 
 
-def condition(run: ThreadBlock, op: scf.IfOp) -> list[Any]:
-    holds = np.broadcast_to(run.values[op.cond], run.threads)
-    taken = [
+def condition(run: ThreadBlock, op: scf.IfOp) -> Steps:
+    holds, outer = np.broadcast_to(run.values[op.cond], run.threads), run.active
+    sides = [
         run.region(region, active)
         for region, active in (
             (op.true_region, run.active & holds),
@@ -162,6 +164,8 @@ def condition(run: ThreadBlock, op: scf.IfOp) -> list[Any]:
         )
         if region.blocks and (active.any() or op.results)
     ]
+    taken = yield from run.by_turns(sides)
+    run.active = outer
     return merged(holds, *taken) if op.results else []
 
 
@@ -173,7 +177,9 @@ def get_global(run: ThreadBlock, op: memref.GetGlobalOp) -> Memory:
     name, type_ = op.name_.string_value(), op.memref.type
     if name not in run.shared:
         data = garbage((prod(shape_of(type_)),), element_dtype(type_))
-        run.shared[name] = Memory(type_, data, is_shared=True)
+        taken = max((m.base + m.data.nbytes for m in run.shared.values()), default=0)
+        base = -(-taken // PIECE_BYTES) * PIECE_BYTES
+        run.shared[name] = Memory(type_, data, is_shared=True, base=base)
     return run.shared[name]
 
 
@@ -226,6 +232,7 @@ def store(run: ThreadBlock, op: Operation) -> None:
 
 def barrier(run: ThreadBlock, op: Operation) -> None:
     run.together(run.threads)
+    run.order.meet()
     for memory in run.shared.values():
         memory.forget()
 
@@ -236,7 +243,7 @@ def nothing(run: ThreadBlock, op: Operation) -> None:
 
 RULES: dict[type[Operation], Rule] = {
     **{op: partial(compute, function=function) for op, function in SCALARS.items()},
-    **tensor_cores.RULES,
+    **tensor_cores.RULES, **phases.RULES, **tiles.RULES, **warpgroups.RULES,
     gpu.ThreadIdOp: thread_id, gpu.BlockIdOp: block_id, gpu.BarrierOp: barrier,
     gpu.ShuffleOp: shuffle, gpu.ReturnOp: nothing, scf.YieldOp: nothing,
     scf.ForOp: for_loop, scf.IfOp: condition,
@@ -255,6 +262,25 @@ def kernels_of(module: ModuleOp) -> Iterator[gpu.FuncOp]:
     return (op for op in module.walk() if isinstance(op, gpu.FuncOp))
 
 
+def arguments_of(
+    kernel: gpu.FuncOp, buffers: Sequence[Array]
+) -> list[Memory | tiles.TensorMap]:
+    """The arguments of a kernel: buffers, and tensor maps of the buffers before them."""
+    found: list[Memory | tiles.TensorMap] = []
+    left = iter(buffers)
+    for argument in kernel.body.block.args:
+        if isinstance(argument.type, TensorMapType):
+            memory = found[-1]
+            assert isinstance(memory, Memory)
+            found.append(tiles.TensorMap(memory, argument.type))
+        else:
+            type_ = cast("MemRefType[Attribute]", argument.type)
+            found.append(Memory(type_, next(left).reshape(-1), is_shared=False))
+    if len(list(left)):
+        raise ValueError(f"@{kernel.sym_name.data} has fewer buffers")
+    return found
+
+
 def run_kernel(kernel: gpu.FuncOp, buffers: Sequence[Array]) -> Report:
     """Run all blocks of a kernel on buffers of its arguments' shapes, which it changes.
 
@@ -262,15 +288,15 @@ def run_kernel(kernel: gpu.FuncOp, buffers: Sequence[Array]) -> Report:
     """
     report = Report()
     grid = sizes_of(kernel.known_grid_size)
-    memories = [
-        Memory(cast("MemRefType[Attribute]", argument.type), buffer.reshape(-1), False)
-        for argument, buffer in zip(kernel.body.block.args, buffers, strict=True)
-    ]
+    memories = arguments_of(kernel, buffers)
     for z, y, x in product(*(range(extent) for extent in reversed(grid))):
         run = ThreadBlock(kernel, (x, y, z), RULES, report)
         run.values.update(zip(kernel.body.block.args, memories, strict=True))
         with np.errstate(all="ignore"):
-            run.run(kernel.body.block)
+            for _ in run.run(kernel.body.block):
+                raise run.fail("waits for a phase that does not end")
         if any(memory.pending.any() for memory in run.shared.values()):
             raise run.fail("ends, and nobody waited for a copy")
+        if any(run.products.values()):
+            raise run.fail("ends, and nobody waited for a product")
     return report

@@ -157,6 +157,12 @@ def map_of(value: SSAValue) -> TensorMapType:
     return value.type
 
 
+def group_of(value: SSAValue) -> BarrierGroupType:
+    """The type of barriers."""
+    assert isinstance(value.type, BarrierGroupType)
+    return value.type
+
+
 @irdl_op_definition
 class CreateOp(IRDLOperation):
     """Barriers of the block, which are not yet ready."""

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import (
     I64,
+    FloatTF32Type,
     IntegerAttr,
     MemRefType,
     UnitAttr,
@@ -44,7 +45,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.gpu.bulk_copies import TensorMapType, map_of
-from glow.dialects.gpu.shared_memory import WARP, element_bits, is_shared
+from glow.dialects.gpu.shared_memory import WARP, is_shared
 from glow.dialects.tensor_types import element_of, shape_of
 
 WARPGROUP = 4 * WARP
@@ -53,8 +54,19 @@ ROWS = 64
 MOST_COLUMNS = 256
 STEP_BYTES = 32
 """The bytes of the depth that one `wgmma` multiplies."""
-ELEMENTS: Mapping[Attribute, Attribute] = {f16: f32, bf16: f32, f32: f32}
-"""What is multiplied, f32 as TF32, and the type of the sums."""
+TF32 = FloatTF32Type()
+ELEMENTS: Mapping[Attribute, Attribute] = {f16: f32, bf16: f32, TF32: f32}
+"""What is multiplied, and the type of the sums."""
+
+
+def factor_element(element: Attribute) -> Attribute:
+    """The type of a factor whose tile has such elements: of f32 19 bits are read."""
+    return TF32 if element == f32 else element
+
+
+def factor_bytes(element: Attribute) -> int:
+    """The size of an element of a factor."""
+    return 4 if element == TF32 else 2
 
 
 class NamedType(ParametrizedAttribute, TypeAttribute):
@@ -136,6 +148,9 @@ class GenerateDescriptorOp(IRDLOperation):
             raise VerifyException(f"{self.name}: tensor cores read swizzle_128b alone")
         if shape_of(self.tensor.type) != shape_of(map_of(self.map_).tensor):
             raise VerifyException(f"{self.name}: the tile is none of the tensor map")
+        read = factor_element(element_of(self.tensor.type))
+        if tensor_of(self.descriptor).element_type != read:
+            raise VerifyException(f"{self.name}: tensor cores read it as {read}")
 
 
 @irdl_op_definition
@@ -188,7 +203,7 @@ class MmaOp(IRDLOperation):
             raise VerifyException(
                 f"{self.name}: multiplies {ROWS} rows by 8, 16, ..., {MOST_COLUMNS} columns"
             )
-        if k * element_bits(a) % (8 * STEP_BYTES):
+        if k * factor_bytes(element) % STEP_BYTES:
             raise VerifyException(
                 f"{self.name}: multiplies {STEP_BYTES} bytes of the depth at a time"
             )

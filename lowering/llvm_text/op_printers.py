@@ -209,6 +209,25 @@ def intrinsic_call(out: FunctionPrinter, op: xllvm.CallIntrinsicOp) -> None:
     print_call(out, op, op.intrin.data, op.args)
 
 
+def inline_assembly(out: FunctionPrinter, op: xllvm.InlineAsmOp) -> None:
+    """Of what has effects, and depends on which threads run it together: passes leave it where it
+    is, and do not copy it into branches.
+    """
+    if op.has_side_effects is None or op.is_align_stack is not None:
+        raise DiagnosticException("llvm emission: only plain assembly with effects")
+    type_ = "void" if op.res is None else out.type_text(op.res.type)
+    body = op.asm_string.data.replace("\n", "\\0A")
+    operands = ", ".join(map(out.typed, op.operands_))
+    text = (
+        f'call {type_} asm sideeffect "{body}", "{op.constraints.data}"({operands}) '
+        "convergent"
+    )
+    if op.res is None:
+        out.line(text)
+    else:
+        out.result(op, text)
+
+
 def call(out: FunctionPrinter, op: xllvm.CallOp) -> None:
     if op.callee is None or op.op_bundle_operands or op.var_callee_type is not None:
         raise DiagnosticException("llvm emission: only plain direct calls")
@@ -274,6 +293,7 @@ PRINTERS: dict[type[Operation], Printer] = {
     xllvm.SExtOp: cast_printer("sext"),
     xllvm.BitcastOp: cast_printer("bitcast"),
     llvm.AddrSpaceCastOp: cast_printer("addrspacecast"),
+    xllvm.PtrToIntOp: cast_printer("ptrtoint"),
     xllvm.FPExtOp: cast_printer("fpext"),
     xllvm.FPTruncOp: cast_printer("fptrunc"),
     xllvm.SIToFPOp: cast_printer("sitofp"),
@@ -301,6 +321,7 @@ PRINTERS: dict[type[Operation], Printer] = {
             entry(llvm.ExtractElementOp, extraction),
             entry(xllvm.ShuffleVectorOp, shuffle),
             entry(xllvm.CallIntrinsicOp, intrinsic_call),
+            entry(xllvm.InlineAsmOp, inline_assembly),
             entry(xllvm.CallOp, call),
             entry(xllvm.BrOp, jump),
             entry(xllvm.CondBrOp, conditional_jump),

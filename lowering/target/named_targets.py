@@ -202,8 +202,10 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
 """By the name that users write."""
 
 GPU_TRIPLE = "nvptx64-nvidia-cuda"
+PTX_VERSIONS = {"sm_90a": "+ptx80"}
+"""Of CUDA 12.0, which has the instructions of one GPU alone."""
 PTX_VERSION = "+ptx78"
-"""Of CUDA 11.8, the first that knows all GPUs of the table."""
+"""Of CUDA 11.8, the first that knows all other GPUs of the table."""
 
 GPUS: Mapping[str, NamedTarget] = {
     name: NamedTarget(
@@ -211,7 +213,7 @@ GPUS: Mapping[str, NamedTarget] = {
         GPU_TRIPLE,
         name,
         "generic-sse",  # Vectors of 16 bytes: the most that a thread loads at once.
-        PTX_VERSION,
+        PTX_VERSIONS.get(name, PTX_VERSION),
         round_conversion=False,
     )
     for name, family in {
@@ -220,6 +222,7 @@ GPUS: Mapping[str, NamedTarget] = {
         "sm_86": "Ampere",
         "sm_89": "Ada",
         "sm_90": "Hopper (H100)",
+        "sm_90a": "Hopper (H100), with what later GPUs do not run",
     }.items()
 }
 """By NVIDIA's names of compute capabilities; `--backend=cuda` makes PTX for them."""

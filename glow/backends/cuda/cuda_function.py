@@ -34,7 +34,12 @@ from glow.backends.cpu.program.device_steps import (
     launch_all,
 )
 from glow.backends.cuda.assembler import machine_code
-from glow.backends.cuda.driver import CudaDevice, open_driver
+from glow.backends.cuda.driver import (
+    TENSOR_MAP_VERSION,
+    CudaDevice,
+    capability,
+    open_driver,
+)
 from glow.backends.cuda.kernel_assembly import KernelAssembly, stored_assembly
 from glow.dialects.errors import GlowError
 from glow.runtime.buffers import aligned_empty
@@ -57,10 +62,14 @@ class Entry(NamedTuple):
 
 
 def open_device(number: int, gpu: str) -> CudaDevice:
-    """A device for code of a GPU; raises GlowError where that is newer."""
+    """A device for code of a GPU; raises GlowError where that is newer, or of another GPU alone."""
     driver = open_driver()
     facts = driver.facts(number)
-    if int(gpu.removeprefix("sm_")) > int(facts.gpu.removeprefix("sm_")):
+    is_own = gpu.endswith("a")
+    if is_own:
+        driver.check_version(TENSOR_MAP_VERSION)
+    newer = capability(gpu) > capability(facts.gpu)
+    if newer or (is_own and gpu != f"{facts.gpu}a"):
         raise GlowError(
             f"device '{facts.name}' is {facts.gpu}, which does not run code for {gpu}",
             hint=f"--target={facts.gpu}",
@@ -70,7 +79,8 @@ def open_device(number: int, gpu: str) -> CudaDevice:
 
 def load_module(device: CudaDevice, text: str) -> c_void_p:
     """An assembly on the device: as machine code, or as text, which the driver assembles."""
-    code = machine_code(text, device.facts.gpu)
+    gpu = device.facts.gpu
+    code = machine_code(text, f"{gpu}a" if f".target {gpu}a" in text else gpu)
     if code is not None:
         with suppress(GlowError):  # Of an assembler that is newer than the driver.
             return device.load(code)

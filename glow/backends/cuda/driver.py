@@ -24,6 +24,8 @@ NAMES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1",)
 NO_DRIVER = f"there is no {NAMES[0]}, which NVIDIA's driver brings"
 NEEDED_VERSION = 11080
 """Of CUDA, the first whose driver reads the PTX that is written."""
+TENSOR_MAP_VERSION = 12000
+"""The same of PTX for `sm_90a`, and the first whose driver makes tensor maps."""
 
 CAPABILITY = (75, 76)
 """The attributes of a device that are its compute capability, major and minor."""
@@ -35,6 +37,11 @@ NAME_BYTES = 256
 NON_BLOCKING = 1
 OWN_THREAD = 1
 """Launches of other threads are not captured."""
+
+
+def capability(gpu: str) -> int:
+    """The compute capability of a GPU by its name: 90 of `sm_90` and of `sm_90a`."""
+    return int(gpu.removeprefix("sm_").removesuffix("a"))
 
 
 @cache
@@ -62,10 +69,15 @@ class CudaDriver:
         self.call("cuInit", 0)
         version = c_int()
         self.call("cuDriverGetVersion", byref(version))
-        if version.value < NEEDED_VERSION:
+        self.version = version.value
+        self.check_version(NEEDED_VERSION)
+
+    def check_version(self, needed: int) -> None:
+        """Raise GlowError for a driver that is older than the PTX that it is to read."""
+        if self.version < needed:
             raise GlowError(
-                f"the driver is of CUDA {words_of(version.value)}, and the kernels' PTX needs "
-                f"{words_of(NEEDED_VERSION)}"
+                f"the driver is of CUDA {words_of(self.version)}, and the kernels' PTX needs "
+                f"{words_of(needed)}"
             )
 
     def call(self, name: str, *arguments: object) -> None:

@@ -11,16 +11,11 @@ gives.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from itertools import accumulate
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IntAttr,
-    SymbolRefAttr,
     VectorType,
     bf16,
     f16,
@@ -28,27 +23,27 @@ from xdsl.dialects.builtin import (
     i1,
     i8,
     i32,
-    i64,
 )
-from xdsl.dialects.llvm import LLVMFunctionType, LLVMPointerType, LLVMStructType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.llvm import LLVMFunctionType
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from glow.backends.cuda.kernels.gpu_builder import (
-    SHARED_ALIGNMENT,
-    GpuKernel,
-    shared_size,
+from glow.backends.cuda.kernel_lowering import (
+    DYNAMIC,
+    GLOBAL,
+    SHARED,
+    KernelLowering,
 )
-from glow.dialects import arith, llvm
+from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.backends.cuda.warpgroup_to_llvm import RULES as WARPGROUP_RULES
+from glow.dialects import arith
 from glow.dialects.errors import GlowError
 from glow.dialects.gpu import gpu, nvgpu
 from glow.dialects.tensor_types import shape_of
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.ir_types import memref_of
-from glow.lowering.loops_to_llvm.builder import gep_properties
 from glow.lowering.loops_to_llvm.conversions import conversion, with_element
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_function_body
 from glow.lowering.loops_to_llvm.function_lowering import (
-    Address,
     FunctionLowering,
     Memory,
     Rule,
@@ -56,89 +51,13 @@ from glow.lowering.loops_to_llvm.function_lowering import (
 )
 from glow.lowering.loops_to_llvm.layout import (
     POINTER,
-    RegisterLayout,
     byte_strides,
     element_bytes,
     element_of,
 )
 from glow.lowering.loops_to_llvm.rules import RULES as LOOP_RULES
 from glow.lowering.target.target import Target
-from glow.lowering.type_guards import is_vector
-
-GLOBAL, SHARED = (LLVMPointerType(IntAttr(space)) for space in (1, 3))
-WIDEST = 16
-LARGEST = 2_000_000_000
-"""Bytes of a buffer: positions behind the end, of tiles with tails, have 31 bits, too."""
-FULL_WARP = -1
-DYNAMIC = "glow_shared_memory"
-NO_REGISTERS = RegisterLayout((), 0, (), i32, 0, (), ())
-
-
-class KernelLowering(FunctionLowering):
-    """Lowers a kernel: vectors are as aligned as they are long, tokens are nothing.
-
-    Fragments are taken apart once in a block: most are multiplied with several others.
-    """
-
-    def __init__(self, kernel: GpuKernel, target: Target) -> None:
-        super().__init__(RULES, replace(target, index_bits=32))
-        self.places = places_of(kernel)
-        self.words: dict[tuple[SSAValue, Block], Sequence[SSAValue]] = {}
-
-    def words_of(self, fragment: SSAValue, register: Attribute) -> Sequence[SSAValue]:
-        """The registers of a factor's fragment, of a type that an intrinsic takes."""
-        key = fragment, self.builder.block
-        if key not in self.words:
-            self.words[key] = [
-                value
-                if value.type == register
-                else self.builder.emit(xllvm.BitcastOp, (value,), register)
-                for value in self.registers(fragment)
-            ]
-        return self.words[key]
-
-    def sums_of(self, fragment: SSAValue) -> Sequence[SSAValue]:
-        """The four sums of a fragment of results."""
-        key = fragment, self.builder.block
-        if key not in self.words:
-            rows = self.registers(fragment)
-            extract = self.builder.extract
-            self.words[key] = [extract(row, lane) for row in rows for lane in range(2)]
-        return self.words[key]
-
-    def alignment(self, layout: RegisterLayout, type_: Attribute) -> int:
-        """Returns the alignment in memory of a register of a layout."""
-        size = layout.element_bytes
-        if is_vector(type_):
-            size *= type_.get_shape()[0]
-        return min(size & -size, WIDEST)
-
-    def layout_of(self, type_: Attribute) -> RegisterLayout:
-        """Returns the register layout of a type."""
-        if isinstance(type_, nvgpu.TokenType):
-            return NO_REGISTERS
-        return super().layout_of(type_)
-
-    def cast(self, address: Address, space: LLVMPointerType) -> SSAValue:
-        """Returns a pointer into a memory space."""
-        pointer = self.builder.offset_constant(*address)
-        return self.builder.emit(llvm.AddrSpaceCastOp, (pointer,), space)
-
-    def parts(
-        self, name: str, operands: Sequence[SSAValue], type_: Attribute, count: int
-    ) -> list[SSAValue]:
-        """Returns the parts of an intrinsic's result, a structure of one type."""
-        struct = LLVMStructType.from_type_list([type_] * count)
-        result = self.builder.intrinsic(name, operands, struct)
-        return [
-            self.builder.emit(
-                xllvm.ExtractValueOp,
-                (result,),
-                type_,
-                {"position": DenseArrayBase.from_list(i64, [number])},
-            )
-            for number in range(count)
-        ]
+from glow.lowering.type_guards import is_memref
 
 
 def place(low: FunctionLowering, op: gpu.PlaceOp, *, register: str) -> None:
@@ -158,6 +77,7 @@ def function_return(low: FunctionLowering, op: gpu.ReturnOp) -> None:
     low.builder.emit_no_result(xllvm.ReturnOp, ())
 
 
+FULL_WARP = -1
 SHUFFLES = {
     "xor": ("bfly", 31),
     "down": ("down", 31),
@@ -180,16 +100,9 @@ def shuffle(low: FunctionLowering, op: gpu.ShuffleOp) -> None:
 
 
 def get_global(low: FunctionLowering, op: memref.GetGlobalOp) -> None:
-    """Shared memory, by a pointer that says nothing of its space: LLVM finds it again."""
+    """Shared memory."""
     assert isinstance(low, KernelLowering)
-    builder, name = low.builder, op.name_.string_value()
-    place = low.places.get(name)
-    properties = {"global_name": SymbolRefAttr(name if place is None else DYNAMIC)}
-    symbol = builder.emit_in_prologue(xllvm.AddressOfOp, (), SHARED, properties)
-    if place:
-        moved = gep_properties(place)
-        symbol = builder.emit_in_prologue(xllvm.GEPOp, (symbol,), SHARED, moved)
-    pointer = builder.emit_in_prologue(llvm.AddrSpaceCastOp, (symbol,), POINTER)
+    pointer = low.shared_pointer(op.name_.string_value())
     low.memories[op.memref] = Memory(pointer, byte_strides(op.memref.type))
 
 
@@ -288,6 +201,10 @@ def multiply_matrices(low: FunctionLowering, op: nvgpu.MmaSyncOp) -> None:
     low.words[op.res, builder.block] = results
 
 
+LARGEST = 2_000_000_000
+"""Bytes of a buffer: positions behind the end, of tiles with tails, have 31 bits, too."""
+TENSOR_MAP = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
+
 RULES: Mapping[type[Operation], Rule] = {
     **LOOP_RULES,
     **dict(
@@ -306,6 +223,7 @@ RULES: Mapping[type[Operation], Rule] = {
             entry(nvgpu.MmaSyncOp, multiply_matrices),
         ]
     ),
+    **WARPGROUP_RULES,
 }
 
 
@@ -315,15 +233,14 @@ def lower_kernel(kernel: GpuKernel, target: Target) -> xllvm.FuncOp:
     Raises GlowError for buffers that these do not reach through.
     """
     function = kernel.function
-    for argument in function.body.block.args:
-        type_ = memref_of(argument)
+    for type_ in filter(is_memref, function.function_type.inputs):
         size = type_.element_count() * element_bytes(type_.element_type)
         if size > LARGEST:
             raise GlowError(
                 f"kernel '{function.sym_name.data}' has a buffer of {size} bytes, and indices "
                 f"reach through {LARGEST}"
             )
-    low = KernelLowering(kernel, target)
+    low = KernelLowering(kernel, RULES, target)
     lower_function_body(low, function.body.block)
     inputs = [POINTER] * len(function.body.block.args)
     return xllvm.FuncOp(
@@ -334,51 +251,42 @@ def lower_kernel(kernel: GpuKernel, target: Target) -> xllvm.FuncOp:
     )
 
 
-def places_of(kernel: GpuKernel) -> dict[str, int]:
-    """Where shared buffers are in what a launch gives; none that the kernel declares."""
-    if not kernel.dynamic_bytes:
-        return {}
-    starts = accumulate((shared_size(op.type) for op in kernel.shared), initial=0)
-    return {
-        buffer.sym_name.data: start
-        for buffer, start in zip(kernel.shared, starts, strict=False)
-    }
-
-
 def shared_text(kernel: GpuKernel) -> str:
     """The shared memory that a kernel declares."""
     if kernel.dynamic_bytes:
         return ""
     return "".join(
-        f"@{op.sym_name.data} = internal addrspace(3) global [{shared_size(op.type)} x i8] "
-        f"poison, align {SHARED_ALIGNMENT}\n"
-        for op in kernel.shared
+        f"@{buffer.name} = internal addrspace(3) global [{buffer.size} x i8] "
+        f"poison, align {buffer.alignment}\n"
+        for buffer in kernel.shared
     )
 
 
 def entry_text(kernel: GpuKernel) -> str:
-    """The entry of a kernel: a buffer is an address and an offset.
+    """The entry of a kernel: a buffer is an address and an offset, a tensor map 128 bytes.
 
     One block may have all registers of a multiprocessor: `ptxas` spills some to fit more blocks.
     """
     name = kernel.function.sym_name.data
-    count = len(kernel.function.body.block.args)
-    parameters = ", ".join(
-        f"ptr addrspace(1) noalias align 16 %b{k}, i64 %o{k}" for k in range(count)
-    )
-    places = "".join(
-        f"  %p{k} = getelementptr i8, ptr addrspace(1) %b{k}, i64 %o{k}\n"
-        f"  %g{k} = addrspacecast ptr addrspace(1) %p{k} to ptr\n"
-        for k in range(count)
-    )
-    arguments = ", ".join(f"ptr %g{k}" for k in range(count))
+    parameters: list[str] = []
+    places, arguments = "", list[str]()
+    for k, type_ in enumerate(kernel.function.function_type.inputs):
+        if is_memref(type_):
+            parameters.append(f"ptr addrspace(1) noalias align 16 %b{k}, i64 %o{k}")
+            places += (
+                f"  %p{k} = getelementptr i8, ptr addrspace(1) %b{k}, i64 %o{k}\n"
+                f"  %g{k} = addrspacecast ptr addrspace(1) %p{k} to ptr\n"
+            )
+        else:
+            parameters.append(f"{TENSOR_MAP} %g{k}")
+        arguments.append(f"ptr %g{k}")
     size = kernel.function.known_block_size
     assert size is not None
     threads = ",".join(str(extent) for extent in size.iter_values())
     return (
-        f"define ptx_kernel void @{name}({parameters}) "
+        f"define ptx_kernel void @{name}({', '.join(parameters)}) "
         f'"nvvm.maxntid"="{threads}" "nvvm.minctasm"="1" {{\n{places}'
-        f"  call void @{name}_body({arguments})\n  ret void\n}}\n"
+        f"  call void @{name}_body({', '.join(arguments)})\n  ret void\n}}\n"
     )
 
 
@@ -387,6 +295,10 @@ def kernels_llvm(kernels: Sequence[GpuKernel], target: Target) -> str:
     functions = [lower_kernel(kernel, target) for kernel in kernels]
     text = emit_functions(functions, target)
     head = "".join(map(shared_text, kernels))
-    if any(kernel.dynamic_bytes for kernel in kernels):
-        head += f"@{DYNAMIC} = external addrspace(3) global [0 x i8], align {SHARED_ALIGNMENT}\n"
+    dynamic = [kernel for kernel in kernels if kernel.dynamic_bytes]
+    if dynamic:
+        alignment = max(b.alignment for kernel in dynamic for b in kernel.shared)
+        head += (
+            f"@{DYNAMIC} = external addrspace(3) global [0 x i8], align {alignment}\n"
+        )
     return "\n".join([head, text, *map(entry_text, kernels)])

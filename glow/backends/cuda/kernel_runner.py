@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from glow.backends.cuda.driver import CudaDevice
+from glow.backends.cuda.driver import CudaDevice, capability
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.backends.cuda.ptx import gpu_kernels_ptx
 from glow.dialects.errors import GlowError
@@ -14,14 +14,16 @@ from glow.lowering.target.target import Target
 
 
 def gpu_target(gpu: str) -> Target:
-    """The target of a device: its own name, or that of the newest that is older."""
-    number = int(gpu.removeprefix("sm_"))
-    older = [name for name in GPUS if int(name.removeprefix("sm_")) <= number]
-    if not older:
+    """The target of a device: all that it has, or the newest that is older."""
+    number = capability(gpu)
+    known = [
+        name
+        for name in GPUS
+        if name == f"{gpu}a" or (capability(name) <= number and name[-1] != "a")
+    ]
+    if not known:
         raise GlowError(f"'{gpu}' is older than {', '.join(GPUS)}")
-    return Target.from_string(
-        max(older, key=lambda name: int(name.removeprefix("sm_")))
-    )
+    return Target.from_string(max(known, key=lambda name: (capability(name), name)))
 
 
 def run_on_device(

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from glow.backends.cpu.program.program import KernelRequest, Program
+from glow.backends.cuda.driver import capability
 from glow.backends.cuda.gpu_to_llvm import kernels_llvm
 from glow.backends.cuda.kernel_assembly import KernelAssembly, stored_assembly
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
@@ -150,7 +151,7 @@ def is_header(line: str) -> bool:
 
 def check_threads(target: Target) -> None:
     """Raise GlowError for a GPU without asynchronous copies, where LLVM ends the process."""
-    if int(target.cpu.removeprefix("sm_")) < FIRST_ASYNC:
+    if capability(target.cpu) < FIRST_ASYNC:
         raise GlowError(
             f"kernels for many threads need sm_{FIRST_ASYNC}, and the target is {target.cpu}"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.gpu import gpu
+from glow.dialects.gpu.shared_memory import WARP
 from glow.interpreter.arrays import Array
 from glow.interpreter.gpu.memory import (
     Access,
@@ -22,9 +23,14 @@ from glow.interpreter.gpu.memory import (
     read_problem,
     write_problem,
 )
+from glow.interpreter.gpu.order import Order
 
 Rule = Callable[["ThreadBlock", Any], Any]
-"""Runs an operation: its one result, or the list of its results."""
+"""Runs an operation: its one result, or the list of its results; or a generator of these, which
+yields where its threads wait for others.
+"""
+Steps = Generator[None, None, list[Any]]
+"""A run that yields where it waits."""
 
 
 class ThreadBlock:
@@ -46,6 +52,13 @@ class ThreadBlock:
         self.shared: dict[str, Memory] = {}
         self.begun: list[tuple[Access, Array]] = []
         self.groups: list[list[tuple[Access, Array]]] = []
+        self.order = Order(-(-self.threads // WARP))
+        self.unfenced: list[Any] = []
+        """Barriers with phases that are ready, and copies may not see."""
+        self.products: dict[int, list[Any]] = {}
+        """Of each warpgroup, by its first thread, the products that may not be done."""
+        self.progress = 0
+        """What has happened that threads may wait for."""
         self.op: Operation = kernel
 
     def fail(self, text: str) -> GlowError:
@@ -64,7 +77,7 @@ class ThreadBlock:
         count(self.report, access, self.threads)
         return access
 
-    def run(self, block: Block) -> list[Any]:
+    def run(self, block: Block) -> Steps:
         """What the last operation of a block hands on."""
         for op in block.ops:
             self.op = op
@@ -72,6 +85,8 @@ class ThreadBlock:
                 raise self.fail("is no operation of kernels that is simulated")
             rule = self.rules[type(op)]
             result = rule(self, op)
+            if isinstance(result, Generator):
+                result = yield from cast("Steps", result)
             results = cast(
                 "list[Any]", result if isinstance(result, list) else [result]
             )
@@ -80,12 +95,30 @@ class ThreadBlock:
         last = block.last_op
         return [] if last is None else [self.values[value] for value in last.operands]
 
-    def region(self, region: Region, active: Array) -> list[Any]:
+    def region(self, region: Region, active: Array) -> Steps:
         """What a region hands on that some threads run."""
-        outer, self.active = self.active, active
-        results = self.run(region.blocks[0])
+        return self._region(region, active, self.active)
+
+    def _region(self, region: Region, active: Array, outer: Array) -> Steps:
+        self.active = active
+        results = yield from self.run(region.blocks[0])
         self.active = outer
         return results
+
+    def by_turns(self, sides: Sequence[Steps]) -> Steps:
+        """What runs of different threads hand on: where one waits, another one goes on."""
+        results: dict[int, Any] = {}
+        while len(results) < len(sides):
+            before = self.progress, len(results)
+            for number, side in enumerate(sides):
+                if number not in results:
+                    try:
+                        next(side)
+                    except StopIteration as end:
+                        results[number] = end.value
+            if before == (self.progress, len(results)):
+                yield
+        return [results[number] for number in range(len(sides))]
 
     def together(self, by: int) -> None:
         """Raise GlowError unless each `by` threads run this, or none of them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType
@@ -37,15 +37,26 @@ class Memory:
     """A buffer; of shared memory, which thread touched each element since the last barrier."""
 
     def __init__(
-        self, type_: MemRefType[Attribute], data: Array, is_shared: bool
+        self,
+        type_: MemRefType[Attribute],
+        data: Array,
+        is_shared: bool,
+        base: int = 0,
     ) -> None:
         self.type, self.data, self.is_shared = type_, data, is_shared
+        self.base = base
+        """The address in shared memory."""
         self.shape = shape_of(type_)
         self.strides = row_major(self.shape)
         self.element_bytes = data.dtype.itemsize
         self.pending = np.zeros(data.size if is_shared else 0, np.bool_)
         self.writer = np.full(self.pending.size, NOBODY)
         self.reader = self.writer.copy()
+        self.copies: list[Any] = []
+        """Tiles that were copied here, and which of them each element is of."""
+        self.copy_of = self.writer.copy()
+        self.products: list[Any] = []
+        """Products that read tiles here."""
 
     def reshaped(self, type_: MemRefType[Attribute]) -> Memory:
         """The same elements under another shape."""

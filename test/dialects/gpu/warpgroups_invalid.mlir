@@ -90,3 +90,12 @@ func.func @f(%a: !a, %c: !sums) {
   %d = nvgpu.warpgroup.mma %a, %a, %c : !a, !a, !sums -> !sums
   func.return
 }
+
+// -----
+
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x32xf32, 3>, swizzle = swizzle_128b, l2promo = l2promo_none, oob = zero, interleave = none>
+func.func @f(%m: !map, %t: memref<64x32xf32, 3>) {
+  // CHECK: tensor cores read it as tf32
+  %d = nvgpu.warpgroup.generate.descriptor %t, %m : memref<64x32xf32, 3>, !map -> !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf32, 3>>
+  func.return
+}

@@ -18,12 +18,19 @@ from collections.abc import Sequence
 from xdsl.dialects.gpu import DimensionEnum
 from xdsl.ir import SSAValue
 
-from glow.backends.cuda.kernels.contraction_spec import ContractionSpec, Factor
+from glow.backends.cuda.kernels.contraction_spec import (
+    ContractionSpec,
+    Factor,
+    WarpgroupTile,
+)
 from glow.backends.cuda.kernels.fma_tile import FmaTile
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
 from glow.backends.cuda.kernels.results import ResultStore
 from glow.backends.cuda.kernels.shared_tile import Reader, SharedTile, TileShape
 from glow.backends.cuda.kernels.tensor_core_tile import TensorCoreTile
+from glow.backends.cuda.kernels.warpgroup_contraction import (
+    build_warpgroup_contraction,
+)
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Index
 from glow.lowering.target.target import Target
@@ -97,6 +104,8 @@ class Contraction:
 
 def build_contraction(spec: ContractionSpec, target: Target, name: str) -> GpuKernel:
     """The kernel of a contraction."""
+    if isinstance(spec.tile, WarpgroupTile):
+        return build_warpgroup_contraction(spec, target, name)
     b = GpuBuilder(target)
     return b.kernel(
         name,

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerType, MemRefType, f32, i32
 from xdsl.ir import Attribute
 
 from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, WARP
+from glow.dialects.gpu.warpgroups import ROWS
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import LoopBuilder
 from glow.lowering.loop_builder.epilogue import Epilogue
@@ -287,6 +288,24 @@ class GpuTile:
     def warp_columns(self) -> int:
         """The columns of a warp."""
         return self.columns // self.warps[1]
+
+
+@dataclass(frozen=True)
+class WarpgroupTile(GpuTile):
+    """A tile that warpgroups multiply, 64 rows each; one warp more copies.
+
+    The warps that multiply stand one below the other, (rows / 16, 1).
+    """
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return super().threads + WARP
+
+    @property
+    def groups(self) -> int:
+        """The warpgroups."""
+        return self.rows // ROWS
 
 
 Precision = Literal["exact", "default", "fast"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
@@ -28,7 +29,7 @@ from xdsl.dialects.gpu import DimensionAttr, DimensionEnum
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from glow.dialects import arith
-from glow.dialects.gpu import gpu, nvgpu, shared_memory
+from glow.dialects.gpu import bulk_copies, gpu, nvgpu, shared_memory
 from glow.dialects.vector import FromElementsOp, ToElementsOp
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import CarryBody, LoopBuilder
@@ -45,11 +46,21 @@ UNROLLED = 4
 """The steps of the depth of a product that are written out."""
 
 SHARED_ALIGNMENT = 128
+BARRIER_BYTES = 8
 STATIC_SHARED = 48 * 1024
 """The bytes of shared memory that a kernel may declare; more is given to it at its launch (CUDA C++
 Programming Guide, "Compute Capabilities")."""
 
 AXES = {axis: DimensionAttr(axis) for axis in DimensionEnum}
+
+
+class SharedBuffer(NamedTuple):
+    """Memory that the threads of a block share, by its symbol."""
+
+    name: str
+    size: int
+    """Bytes, to where the next one may begin."""
+    alignment: int
 
 
 @dataclass(frozen=True)
@@ -63,10 +74,9 @@ class GpuKernel:
     @staticmethod
     def of(module: gpu.ModuleOp) -> GpuKernel:
         """The kernel of a module that holds one."""
-        operations = list(module.body.block.ops)
-        shared = [op for op in operations if isinstance(op, memref.GlobalOp)]
-        (function,) = (op for op in operations if isinstance(op, gpu.FuncOp))
-        return GpuKernel(module, function, sum(shared_size(op.type) for op in shared))
+        (function,) = (op for op in module.body.block.ops if isinstance(op, gpu.FuncOp))
+        size = sum(buffer.size for buffer in shared_buffers(module))
+        return GpuKernel(module, function, size)
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -79,9 +89,9 @@ class GpuKernel:
         return _sizes(self.function.known_block_size)
 
     @property
-    def shared(self) -> list[memref.GlobalOp]:
-        """The buffers that the threads of a block share."""
-        return [op for op in self.module.body.ops if isinstance(op, memref.GlobalOp)]
+    def shared(self) -> list[SharedBuffer]:
+        """What the threads of a block share."""
+        return shared_buffers(self.module)
 
     @property
     def dynamic_bytes(self) -> int:
@@ -175,13 +185,18 @@ class GpuBuilder(LoopBuilder):
 
     # ---- shared memory
 
-    def shared(self, name: str, shape: tuple[int, ...], element: Attribute) -> SSAValue:
+    def shared(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        element: Attribute,
+        alignment: int = SHARED_ALIGNMENT,
+    ) -> SSAValue:
         """Memory that the threads of a block share."""
         symbol, type_ = f"{self.name}_{name}", shared_type(shape, element)
+        place = IntegerAttr(alignment, i64)
         self.globals.append(
-            memref.GlobalOp.get(
-                StringAttr(symbol), type_, UnitAttr(), alignment=IntegerAttr(128, i64)
-            )
+            memref.GlobalOp.get(StringAttr(symbol), type_, UnitAttr(), alignment=place)
         )
         properties = {"name": SymbolRefAttr(symbol)}
         return self.hoisted(memref.GetGlobalOp, type_, properties)
@@ -261,10 +276,32 @@ def shared_type(shape: tuple[int, ...], element: Attribute) -> MemRefType[Attrib
     return MemRefType(element, shape, memory_space=shared_memory.SHARED)
 
 
-def shared_size(type_: Attribute) -> int:
-    """The bytes of a shared buffer, to where the next one may begin."""
-    assert types.is_memref(type_)
-    size = type_.element_count() * types.byte_width(type_.element_type)
+def shared_buffers(module: gpu.ModuleOp) -> list[SharedBuffer]:
+    """The shared memory of a kernel: its buffers, and behind them the barriers."""
+    found: list[SharedBuffer] = []
+    for op in module.body.block.ops:
+        if isinstance(op, memref.GlobalOp):
+            assert types.is_memref(op.type)
+            assert op.alignment is not None
+            size = op.type.element_count() * types.byte_width(op.type.element_type)
+            alignment = op.alignment.value.data
+            found.append(SharedBuffer(op.sym_name.data, aligned(size), alignment))
+        elif isinstance(op, gpu.FuncOp):
+            for made, name in barrier_names(op).items():
+                size = BARRIER_BYTES * bulk_copies.group_of(made.barriers).count.data
+                found.append(SharedBuffer(name, aligned(size), SHARED_ALIGNMENT))
+    return found
+
+
+def barrier_names(function: gpu.FuncOp) -> dict[bulk_copies.CreateOp, str]:
+    """The symbols of a kernel's barriers."""
+    ops = [op for op in function.body.block.ops if isinstance(op, bulk_copies.CreateOp)]
+    name = function.sym_name.data
+    return {op: f"{name}_barriers{number}" for number, op in enumerate(ops)}
+
+
+def aligned(size: int) -> int:
+    """The bytes to where the next shared buffer may begin."""
     return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
 
 

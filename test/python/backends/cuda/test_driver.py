@@ -62,6 +62,7 @@ def test_a_device_says_what_it_is(case: Case) -> None:
         1 << 30,
     )
     assert gpu_target("sm_120").cpu == "sm_90"
+    assert gpu_target("sm_90").cpu == "sm_90a"
     with pytest.raises(GlowError, match="'sm_70' is older than sm_75"):
         gpu_target("sm_70")
 

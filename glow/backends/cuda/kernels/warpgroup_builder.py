@@ -1,0 +1,134 @@
+"""Builds what only Hopper's GPUs have: copies of tiles, barriers with phases, warpgroups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    IntAttr,
+    IntegerAttr,
+    MemRefType,
+    StridedLayoutAttr,
+    UnrealizedConversionCastOp,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, shared_type
+from glow.dialects.gpu import bulk_copies, nvvm, shared_memory, warpgroups
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.index_builder import Condition, Index
+
+TICKS = 10_000_000
+"""How long a thread may sleep before it looks at a barrier again; the hardware takes less."""
+
+
+class WarpgroupBuilder(GpuBuilder):
+    """Builds one kernel at a time."""
+
+    # ---- barriers
+
+    def barriers(self, count: int) -> SSAValue:
+        """Barriers of the block, which one thread has to make ready."""
+        type_ = bulk_copies.BarrierGroupType(shared_memory.SHARED, IntAttr(count))
+        return self.value(bulk_copies.CreateOp, (), type_)
+
+    def init_barrier(self, barriers: SSAValue, number: Index, arrivals: int) -> None:
+        """Makes a barrier ready for phases in which so many threads arrive."""
+        operands = (barriers, self.index(arrivals), self.index(number))
+        self.create(bulk_copies.InitOp, operands)
+
+    def fence_barriers(self) -> None:
+        """Shows barriers that are ready to copies of tiles."""
+        self.create(nvvm.FenceBarriersOp, ())
+
+    def arrive(self, barriers: SSAValue, number: Index) -> None:
+        """Arrives at a barrier."""
+        operands = (barriers, self.index(number))
+        self.value(bulk_copies.ArriveOp, operands, bulk_copies.BarrierTokenType())
+
+    def expect(self, barriers: SSAValue, number: Index, bytes_: int) -> None:
+        """Arrives at a barrier whose phase does not end before so many bytes are there."""
+        operands = (barriers, self.index(bytes_), self.index(number))
+        self.create(bulk_copies.ExpectOp, operands)
+
+    def await_phase(self, barriers: SSAValue, number: Index, parity: Condition) -> None:
+        """Waits until the phase of a parity has ended."""
+        if isinstance(parity, bool):
+            parity = self.constant(parity, i1)
+        operands = (barriers, parity, self.index(TICKS), self.index(number))
+        self.create(bulk_copies.TryWaitOp, operands)
+
+    # ---- tiles
+
+    def part(
+        self, source: SSAValue, offsets: Sequence[Index], sizes: tuple[int, ...]
+    ) -> SSAValue:
+        """A part of shared memory."""
+        shape = types.shape_of(source)
+        layout = StridedLayoutAttr(types.row_major_strides(shape), None)
+        element = types.element_of(source)
+        type_ = MemRefType(element, sizes, layout, shared_memory.SHARED)
+        places = [self.index(offset) for offset in offsets]
+        properties = {
+            "static_offsets": types.static_or_dynamic(places),
+            "static_sizes": types.int64_array(sizes),
+            "static_strides": types.int64_array((1,) * len(sizes)),
+            "operandSegmentSizes": types.segments(1, len(places), 0, 0),
+        }
+        return self.value(memref.SubviewOp, (source, *places), type_, properties)
+
+    def load_tile(
+        self,
+        map_: SSAValue,
+        coordinates: Sequence[Index],
+        arrival: tuple[SSAValue, Index],
+        target: SSAValue,
+    ) -> None:
+        """Begins a copy of the tile at coordinates, those of the last axis first.
+
+        `arrival` is the barrier that counts its bytes.
+        """
+        barriers, number = arrival
+        places = [self.index(coordinate) for coordinate in coordinates]
+        segments = types.segments(1, 1, 1, len(places), 1, 0, 0)
+        self.create(
+            bulk_copies.LoadOp,
+            (target, barriers, map_, *places, self.index(number)),
+            (),
+            {"operandSegmentSizes": segments},
+        )
+
+    # ---- products
+
+    def factor(
+        self, tile: SSAValue, map_: SSAValue, shape: tuple[int, int]
+    ) -> SSAValue:
+        """A tile as tensor cores see it: [rows, depth], or [depth, columns]."""
+        element = warpgroups.factor_element(types.element_of(tile))
+        type_ = warpgroups.DescriptorType(shared_type(shape, element))
+        return self.value(warpgroups.GenerateDescriptorOp, (tile, map_), type_)
+
+    def zero_sums(self, columns: int, element: Attribute) -> SSAValue:
+        """The sums of a warpgroup before the first product."""
+        vector = types.vector_type((warpgroups.ROWS, columns), element)
+        type_ = warpgroups.AccumulatorType(vector)
+        return self.value(warpgroups.InitAccumulatorOp, (), type_)
+
+    def multiply_tiles(
+        self, a: SSAValue, b: SSAValue, sums: SSAValue, pending: int
+    ) -> SSAValue:
+        """a b + sums, of which so many products may not be done when it returns."""
+        properties = {"waitGroup": IntegerAttr(pending, i64)}
+        return self.value(warpgroups.MmaOp, (a, b, sums), sums.type, properties)
+
+    def await_products(self) -> None:
+        """Waits for all products of the warpgroup."""
+        self.create(nvvm.WaitGroupOp, (), (), {"group": IntegerAttr(0, i64)})
+
+    def fragment(self, sums: SSAValue) -> SSAValue:
+        """What a thread has of sums: vector<eights of columns x 2 rows x 2 columns>."""
+        type_ = warpgroups.sums_of(sums).fragment
+        return self.value(UnrealizedConversionCastOp, (sums,), type_)

@@ -1,0 +1,152 @@
+"""Copies of tiles in the simulator (`nvgpu.tma.async.load`).
+
+A tile is NaN until the phase of its barrier ends. Its chunks lie where the swizzle of the tensor
+map puts them. To copy over what a product may still read, or over a tile that is on its way, is an
+error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, Operation
+
+from glow.dialects.gpu import bulk_copies
+from glow.dialects.gpu.matrix_descriptor import CHUNK_BYTES, PIECE_BYTES, ROW_BYTES
+from glow.dialects.gpu.shared_memory import WARP
+from glow.dialects.tensor_types import shape_of
+from glow.interpreter.arrays import Array, garbage
+from glow.interpreter.gpu.block import Rule, ThreadBlock
+from glow.interpreter.gpu.memory import Memory
+from glow.interpreter.gpu.order import Stamp
+from glow.interpreter.gpu.phases import only_thread, threads_of
+
+
+class Part(NamedTuple):
+    """A part of shared memory, from an element on that each thread says for itself."""
+
+    memory: Memory
+    first: Array
+    type: MemRefType[Attribute]
+
+    @property
+    def addresses(self) -> Array:
+        """Where it begins."""
+        return self.memory.base + self.first * self.memory.element_bytes
+
+
+class TensorMap(NamedTuple):
+    """A buffer, and how tiles of it lie."""
+
+    memory: Memory
+    type: bulk_copies.TensorMapType
+
+    @property
+    def swizzle(self) -> int:
+        """The bytes of rows in which chunks change places, 0 if none do."""
+        return bulk_copies.SWIZZLE_BYTES.get(self.type.swizzle.data, 0)
+
+
+@dataclass
+class TileCopy:
+    """A copy of a tile."""
+
+    swizzle: int
+    landed: Stamp | None = None
+    """When it was there."""
+
+
+def swizzled(addresses: Array, swizzle: int) -> Array:
+    """Where bytes lie that would be at such addresses: rows of 128 bytes move chunks."""
+    if swizzle != ROW_BYTES:
+        return addresses
+    row = addresses // ROW_BYTES % (PIECE_BYTES // ROW_BYTES)
+    return addresses ^ row * CHUNK_BYTES
+
+
+def subview(run: ThreadBlock, op: memref.SubviewOp) -> Part:
+    memory: Memory = run.values[op.source]
+    dynamic = iter(op.offsets)
+    first = np.zeros(1, np.int64)
+    for number, stride in zip(
+        op.static_offsets.iter_values(), memory.strides, strict=True
+    ):
+        offset = run.values[next(dynamic)] if number == DYNAMIC_INDEX else number
+        first = first + offset * stride
+    assert isinstance(op.result.type, MemRefType)
+    return Part(memory, first, op.result.type)
+
+
+def tile_data(map_: TensorMap, coordinates: list[int]) -> Array:
+    """The elements of a tile, zeros where there are none."""
+    shape, tile = map_.memory.shape, shape_of(map_.type.tensor)
+    places = [np.arange(size) + at for size, at in zip(tile, coordinates, strict=True)]
+    inside = [
+        (place >= 0) & (place < extent)
+        for place, extent in zip(places, shape, strict=True)
+    ]
+    whole = map_.memory.data.reshape(shape)
+    data = np.zeros(tile, whole.dtype)
+    found = [place[there] for place, there in zip(places, inside, strict=True)]
+    data[np.ix_(*inside)] = whole[np.ix_(*found)]
+    return data.reshape(-1)
+
+
+def load_tile(run: ThreadBlock, op: bulk_copies.LoadOp) -> None:
+    thread = only_thread(run)
+    ((barrier, _),) = threads_of(run, op.barriers, op.number)
+    if not barrier.is_fenced:
+        raise run.fail("uses a barrier that no fence has shown to copies")
+    map_, part = run.values[op.map_], run.values[op.target]
+    coordinates = [
+        int(np.broadcast_to(run.values[value], run.threads)[thread])
+        for value in reversed(op.coordinates)
+    ]
+    memory: Memory = part.memory
+    start = int(np.broadcast_to(part.addresses, run.threads)[thread])
+    data = tile_data(map_, coordinates)
+    if start % PIECE_BYTES or start + data.nbytes > memory.base + memory.data.nbytes:
+        raise run.fail(
+            f"a tile of {data.nbytes} bytes is misaligned or outside, at {start}"
+        )
+    size = memory.element_bytes
+    addresses = swizzled(start + np.arange(data.size) * size, map_.swizzle)
+    places = (addresses - memory.base) // size
+    check_free(run, memory, places, thread // WARP)
+    copy = TileCopy(map_.swizzle)
+    memory.copies.append(copy)
+    memory.data[places] = garbage((1,), memory.data.dtype)
+    memory.pending[places] = True
+    memory.copy_of[places] = len(memory.copies) - 1
+
+    def land(at: Stamp) -> None:
+        memory.data[places], memory.pending[places], copy.landed = data, False, at
+
+    barrier.landings.append(land)
+    barrier.bytes -= data.nbytes
+    run.progress += 1
+    barrier.advance()
+
+
+def check_free(run: ThreadBlock, memory: Memory, places: Array, warp: int) -> None:
+    """Raise GlowError where a warp may not begin to write."""
+    if memory.pending[places].any():
+        raise run.fail("race: writes what another copy writes")
+    touched = (memory.writer[places] != -1) | (memory.reader[places] != -1)
+    if touched.any():
+        raise run.fail("race: writes what a thread has touched, without a barrier")
+    for product in list(memory.products):
+        if np.isin(places, product.places(memory)).any():
+            if not product.is_known(run.order, warp):
+                raise run.fail("race: writes what a product may still read")
+            memory.products.remove(product)
+
+
+RULES: dict[type[Operation], Rule] = {
+    memref.SubviewOp: subview,
+    bulk_copies.LoadOp: load_tile,
+}
