@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from glow.backends.inspection import Inspection
     from glow.backends.pipeline import Pipeline
     from glow.dialects.node import NodeOp
+    from glow.lowering.target.target import Target
     from glow.options import CompileOptions
     from glow.runtime.native_function import NativeProgram
     from glow.tuning.search import Job, Subject
@@ -115,6 +116,12 @@ class CpuBackend(Backend):
         from glow.lowering.target.target import Target
 
         return prefers_f32(op, Target.from_string(options.target), options.numerics)
+
+    def keeps_half(self, op: Operation, target: Target) -> bool:
+        """Products of bf16 where there are dot products of pairs."""
+        from glow.backends.cpu.passes.half_kernels import stays_half
+
+        return stays_half(op, target)
 
     def estimate_cost(
         self, op: Operation, options: CompileOptions | None = None

@@ -18,9 +18,12 @@ from glow.dialects.errors import GlowError
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
 
     from glow.backends.cuda.instr_to_threads import InstrToThreadsPass
     from glow.backends.pipeline import Pipeline
+    from glow.dialects.node import NodeOp
+    from glow.lowering.target.target import Target
     from glow.options import CompileOptions
     from glow.runtime.native_function import NativeProgram
 
@@ -60,6 +63,31 @@ class CudaBackend(CpuBackend):
     def passes(self) -> Mapping[str, PassFactory]:
         """The CPU's, and kernels of blocks of threads."""
         return {**super().passes(), "instr-to-threads": get_instr_to_threads}
+
+    def is_legal(self, op: NodeOp) -> bool:
+        """What is legal for the CPU, and attention of 16-bit floats."""
+        from glow.dialects import glow
+        from glow.dialects.half import is_half
+        from glow.dialects.node import element_of
+
+        if isinstance(op, glow.AttentionOp) and is_half(element_of(op.queries)):
+            from glow.backends.cuda.half_kernels import has_attention
+
+            return has_attention(op)
+        return super().is_legal(op)
+
+    def keeps_half(self, op: Operation, target: Target) -> bool:
+        """Products and attention of 16-bit floats, which tensor cores multiply."""
+        from glow.backends.cuda.half_kernels import keeps_half
+
+        return keeps_half(op, target)
+
+    def prefers_f32(self, op: Operation, options: CompileOptions) -> bool:
+        """Products that have no kernel with constant weights."""
+        from glow.backends.cuda.half_kernels import prefers_f32
+        from glow.lowering.target.target import Target
+
+        return prefers_f32(op, Target.from_string(gpu_of(options)))
 
     def pipeline(self, options: CompileOptions) -> Pipeline:
         """The CPU's to instructions, then kernels, and their assembly.

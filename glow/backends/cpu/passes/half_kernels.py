@@ -7,9 +7,13 @@ channels alone, is faster in f32.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import Operation
 
+from glow.backends.backend import get_backend
 from glow.backends.cpu.layout.conv_shape import choose_winograd_tile
 from glow.backends.cpu.layout.convolution import conv_shape, is_blocked, is_depthwise
 from glow.dialects import glow
@@ -23,8 +27,9 @@ WINOGRAD_MARGIN = 1.2
 convolution in f32 is faster: its estimate is on the safe side."""
 
 
-def _fits_conv2d(op: glow.Conv2dOp, target: Target) -> bool:
-    shape, lanes = conv_shape(op), target.lanes(32)
+def fits_conv2d(op: glow.Conv2dOp, lanes: int) -> bool:
+    """Whether a convolution with constant weights reads whole blocks, pairs of channels."""
+    shape = conv_shape(op)
     per_group = shape.input_channels // shape.group
     return (
         constant_value(op.weights) is not None
@@ -35,7 +40,7 @@ def _fits_conv2d(op: glow.Conv2dOp, target: Target) -> bool:
     )
 
 
-def _fits_matmul(op: glow.MatmulOp | glow.FullyConnectedOp) -> bool:
+def fits_matmul(op: glow.MatmulOp | glow.FullyConnectedOp) -> bool:
     """Whether the right side is a constant matrix with an even number of rows."""
     weights = op.inputs[1]
     if isinstance(op, glow.MatmulOp) and (op.transpose_lhs or op.transpose_rhs):
@@ -49,15 +54,30 @@ def has_pairs_kernel(op: Operation, target: Target) -> bool:
     if not target.has_bf16:
         return False
     if isinstance(op, glow.Conv2dOp):
-        return _fits_conv2d(op, target)
+        return fits_conv2d(op, target.lanes(32))
     if isinstance(op, glow.MatmulOp | glow.FullyConnectedOp):
-        return _fits_matmul(op)
+        return fits_matmul(op)
     return False
 
 
 def stays_half(op: Operation, target: Target) -> bool:
     """Whether a product of bf16 is computed as it is."""
     return element_type(op.operands[0]) == bf16 and has_pairs_kernel(op, target)
+
+
+@runtime_checkable
+class KeepsHalf(Protocol):
+    """A backend that says which nodes it computes on 16-bit floats."""
+
+    def keeps_half(self, op: Operation, target: Target) -> bool:
+        """Whether a node on 16-bit floats has a kernel of them; else it computes in f32."""
+        ...
+
+
+def half_rule(backend: str) -> Callable[[Operation, Target], bool]:
+    """Which nodes on 16-bit floats a backend computes as they are."""
+    found = get_backend(backend)
+    return found.keeps_half if isinstance(found, KeepsHalf) else stays_half
 
 
 def prefers_f32(op: Operation, target: Target, numerics: str) -> bool:

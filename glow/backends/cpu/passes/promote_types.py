@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from glow.backends.cpu.passes.half_kernels import stays_half
+from glow.backends.cpu.passes.half_kernels import half_rule
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, Types, element_of, shape_of, tensor_type
 from glow.dialects.weights import constant_value, dtype_of
@@ -51,6 +51,9 @@ from glow.passes.rewriting.node_builder import (
 
 Rule = Callable[[NodeOp, Attribute], Attribute | None]
 """The element type to compute a node in, given its own; None keeps it."""
+
+KeepsHalf = Callable[[Operation, Target], bool]
+"""Whether a node on 16-bit floats stays as it is."""
 
 
 def _bits(element: Attribute) -> int:
@@ -135,14 +138,15 @@ RULES: Mapping[type[Operation], Rule] = {
 """Node class to the rule that says what it computes in."""
 
 
-def promote(op: Operation, target: Target) -> None:
+def promote(op: Operation, keeps_half: KeepsHalf, target: Target) -> None:
     """Let a node compute in a wider element type where its rule says so."""
     assert isinstance(op, NodeOp)
     if not all(isinstance(value.type, TensorType) for value in op.inputs):
         return
     element = element_of(op.inputs[0])
-    if stays_half(op, target):
-        _promote_sums(op)
+    if keeps_half(op, target):
+        if type(op) in PRODUCTS:
+            _promote_sums(op)
         return
     wide = RULES[type(op)](op, element)
     if wide is None:
@@ -228,16 +232,18 @@ def _back(
 
 @dataclass(frozen=True)
 class PromoteTypesPass(ModulePass):
-    """Compute in a wider element type what a target (host, avx512, avx2, ...) has no
-    kernel for.
+    """Compute in a wider element type what a backend has no kernel for on a target (host,
+    avx512, avx2, ...).
     """
 
     name = "promote-types"
     preserves = VALUES
 
     target: str = "host"
+    backend: str = "cpu"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        rewrite = partial(promote, target=settle_target(op, self.target))
+        target, keeps_half = settle_target(op, self.target), half_rule(self.backend)
+        rewrite = partial(promote, keeps_half=keeps_half, target=target)
         rewrite_nodes(op, dict.fromkeys(RULES, rewrite))

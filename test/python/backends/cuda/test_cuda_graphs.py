@@ -35,7 +35,7 @@ class Graph(NamedTuple):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Random inputs."""
-        random, made = np.random.default_rng(0), {}
+        random, made = np.random.default_rng(0), dict[str, np.ndarray]()
         dtypes = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}
         for name, type_ in self.inputs.items():
             *shape, element = type_.split("x")
@@ -132,7 +132,50 @@ PRODUCTS: dict[str, Graph] = {
     ),
 }
 
-GRAPHS = {**WINDOWS, **ELEMENTS, **PRODUCTS}
+
+def attention(element: str) -> Graph:
+    """Heads that lie beside each other, of one element type."""
+    shape, moved = f"tensor<1x9x2x16x{element}>", f"tensor<1x2x9x16x{element}>"
+    names = "qkv"
+    transposed = "".join(
+        f"  %{n} = glow.transpose %{n}0 permutation [0, 2, 1, 3] : {moved}\n"
+        for n in names
+    )
+    return Graph(
+        {**{f"{n}0": shape[7:-1] for n in names}, "m": f"1x1x9x9x{element}"},
+        f"{transposed}  %s = glow.matmul %q, %k transpose_rhs : tensor<1x2x9x9x{element}>\n"
+        f"  %t = glow.add %s, %m : tensor<1x2x9x9x{element}>\n"
+        f"  %p = glow.softmax %t axis 3 : tensor<1x2x9x9x{element}>\n"
+        f"  %r = glow.matmul %p, %v : {moved}",
+        moved[7:-1],
+        {"attention"},
+        2e-2 if element == "bf16" else 3e-3,
+    )
+
+
+def half_products(element: str) -> Graph:
+    """A convolution and a matmul with constant weights, and a batched one."""
+    return Graph(
+        {"x": f"1x16x6x6x{element}", "y": f"1x16x36x12x{element}"},
+        constant("w", 16, 16, 3, 3, element=element)
+        + f"  %c = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<1x16x6x6x{element}>\n"
+        f"  %v = glow.reshape %c : tensor<1x16x1x36x{element}>\n"
+        f"  %p = glow.matmul %v, %y : tensor<1x16x1x12x{element}>\n"
+        f"  %u = glow.reshape %p : tensor<16x12x{element}>\n"
+        + constant("z", 12, 10, element=element)
+        + f"  %r = glow.matmul %u, %z : tensor<16x10x{element}>",
+        f"16x10x{element}",
+        {"contraction"},
+        2e-2 if element == "bf16" else 3e-3,
+    )
+
+
+HALVES = {
+    **{f"attention of {element}": attention(element) for element in ("bf16", "f16")},
+    **{f"products of {element}": half_products(element) for element in ("bf16", "f16")},
+}
+
+GRAPHS = {**WINDOWS, **ELEMENTS, **PRODUCTS, **HALVES}
 """By name; what they compute is the interpreter's."""
 
 
