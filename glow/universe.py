@@ -172,16 +172,17 @@ def get_tosa() -> Dialect:
     return Tosa
 
 
-def get_util() -> Dialect:
-    from glow.dialects.foreign.iree import Util
+def get_torch_c() -> Dialect:
+    from glow.dialects.torch import TorchConversion
 
-    return Util
+    return TorchConversion
 
 
-def get_flow() -> Dialect:
-    from glow.dialects.foreign.iree import Flow
+def of_iree(name: str) -> Dialect:
+    """Of IREE's dialects the one of a name."""
+    from glow.dialects.foreign.iree import DIALECTS
 
-    return Flow
+    return DIALECTS[name]
 
 
 SHARED_DIALECTS: dict[str, DialectFactory] = {
@@ -205,12 +206,14 @@ refuses a second dialect of one name."""
 
 FOREIGN_DIALECTS: dict[str, DialectFactory] = {
     "chlo": get_chlo,
-    "flow": get_flow,
+    "flow": partial(of_iree, "flow"),
     "nvgpu": get_nvgpu,
     "nvvm": get_nvvm,
     "stablehlo": get_stablehlo,
+    "stream": partial(of_iree, "stream"),
     "torch": get_torch,
-    "util": get_util,
+    "torch_c": get_torch_c,
+    "util": partial(of_iree, "util"),
 }
 """Those of other projects that programs are imported from: for our contexts only, since
 another package may bring them to xDSL's own tools."""

@@ -8,7 +8,8 @@ names the file and the digest of what was written:
 
 Without a digest any file that has the weights will do, as for programs written by hand. A
 module that names no file takes the one of its own name, or `net.safetensors`, where there is
-one; else its weights are missing only for a pass that reads a value.
+one; else its weights are missing only for a pass that reads a value. IREE's tools write archives of
+parameters instead, `net.irpa` or `net_params.irpa`, which are read as well.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from glow.frontends.notes import ImportNotes
 from glow.runtime.file_blocks import digest_or_missing
 
 SUFFIX = ".safetensors"
+ARCHIVE_SUFFIX = ".irpa"
+"""Of IREE."""
 
 
 def sidecar_of(path: Path) -> Path:
@@ -43,14 +46,19 @@ def attach_sidecar(
     sidecar = find_sidecar(module, path)
     if sidecar is None:
         return
-    from glow.dialects.weight_file import check_regular, read_weight_file
-    from glow.dialects.weights import used_weights, weights_of
+    from glow.dialects.weight_file import WeightFile, check_regular, read_weight_file
+    from glow.dialects.weights import references, used_weights, weights_of
+    from glow.frontends.parameter_archive import read_archive
 
     check_regular(sidecar)
     if notes is not None:
         for file in (sidecar, sidecar_of(path)):  # Which comes first once it exists.
             notes.files[file.name] = digest_or_missing(file)
-    found = read_weight_file(sidecar, used_weights(module))
+    if sidecar.suffix == ARCHIVE_SUFFIX:
+        types = {name: op.results[0].type for op, name in references(module)}
+        found = WeightFile(read_archive(sidecar, types), None)
+    else:
+        found = read_weight_file(sidecar, used_weights(module))
     table = weights_of(module)
     if table.digest is not None and table.digest != found.digest:
         raise GlowError(
@@ -77,7 +85,13 @@ def find_sidecar(module: ModuleOp, path: Path) -> Path | None:
             return path.parent / table.file
         if used_weights(module) <= set(table):
             return None
-    candidates = (sidecar_of(path), path.with_suffix(SUFFIX))
+    candidates = (
+        sidecar_of(path),
+        path.with_suffix(SUFFIX),
+        path.with_name(path.name + ARCHIVE_SUFFIX),
+        path.with_suffix(ARCHIVE_SUFFIX),
+        path.with_name(f"{path.stem}_params{ARCHIVE_SUFFIX}"),
+    )
     return next((file for file in candidates if file.exists()), None)
 
 

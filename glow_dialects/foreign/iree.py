@@ -19,11 +19,9 @@ from xdsl.printer import Printer
 from glow.dialects.foreign.operation import ForeignOp
 
 
-@irdl_attr_definition
 class ParameterAttr(ParametrizedAttribute):
     """A tensor of a file: `#flow.parameter.named<"model"::"w"> : type`."""
 
-    name = "flow.parameter.named"
     scope: StringAttr
     key: StringAttr
     held: TypeAttribute
@@ -45,6 +43,20 @@ class ParameterAttr(ParametrizedAttribute):
         scope = f'"{self.scope.data}"::' if self.scope.data else ""
         printer.print_string(f'<{scope}"{self.key.data}"> : ')
         printer.print_attribute(self.held)
+
+
+@irdl_attr_definition
+class FlowParameterAttr(ParameterAttr):
+    """As programs for IREE are written by hand, and by `iree-compile`."""
+
+    name = "flow.parameter.named"
+
+
+@irdl_attr_definition
+class StreamParameterAttr(ParameterAttr):
+    """As `iree-import-onnx --externalize-params` writes it."""
+
+    name = "stream.parameter.named"
 
 
 @irdl_op_definition
@@ -101,5 +113,8 @@ class GlobalLoadOp(ForeignOp):
         return cls.make([], [parser.parse_type()], found)
 
 
-Util = Dialect("util", [GlobalOp, GlobalLoadOp])
-Flow = Dialect("flow", [], [ParameterAttr])
+DIALECTS = {
+    "flow": Dialect("flow", [], [FlowParameterAttr]),
+    "stream": Dialect("stream", [], [StreamParameterAttr]),
+    "util": Dialect("util", [GlobalOp, GlobalLoadOp]),
+}

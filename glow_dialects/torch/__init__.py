@@ -10,9 +10,13 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from glow.dialects.torch.operations import ConstantNoneOp as ConstantNoneOp
+from glow.dialects.torch.operations import FromBuiltinTensorOp as FromBuiltinTensorOp
 from glow.dialects.torch.operations import OperatorOp as OperatorOp
 from glow.dialects.torch.operations import TerminatorOp as TerminatorOp
 from glow.dialects.torch.types import TYPES
 from glow.dialects.torch.types import TensorType as TensorType
 
 Torch = Dialect("torch", [OperatorOp, ConstantNoneOp, TerminatorOp], [*TYPES])
+
+TorchConversion = Dialect("torch_c", [FromBuiltinTensorOp])
+"""From tensors of MLIR to those of torch."""

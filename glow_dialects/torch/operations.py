@@ -53,6 +53,25 @@ class ConstantNoneOp(ForeignOp):
 
 
 @irdl_op_definition
+class FromBuiltinTensorOp(ForeignOp):
+    """A tensor of MLIR, whose integers have no signs, as one of torch."""
+
+    name = "torch_c.from_builtin_tensor"
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FromBuiltinTensorOp:
+        """`%a : type -> type`."""
+        place = parser.pos
+        operand = parser.parse_unresolved_operand()
+        found = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        source = parser.parse_type()
+        parser.parse_punctuation("->")
+        values = parser.resolve_operands([operand], [source], place)
+        return cls.make(values, [parser.parse_type()], found)
+
+
+@irdl_op_definition
 class TerminatorOp(ForeignOp):
     """Ends the graph of an operator with its results."""
 

@@ -25,7 +25,7 @@ from xdsl.ir import (
 )
 
 from glow.dialects.errors import GlowError
-from glow.dialects.foreign.iree import ParameterAttr
+from glow.dialects.foreign.iree import FlowParameterAttr
 from glow.dialects.node import tensor_type
 from glow.dialects.text import unused_name
 from glow.dialects.weight_table import Array, element_type_of
@@ -72,7 +72,7 @@ class Weights:
             "sym_name": StringAttr(name),
             "sym_visibility": StringAttr("private"),
             "type": held,
-            "initial_value": ParameterAttr.new(
+            "initial_value": FlowParameterAttr.new(
                 [StringAttr(SCOPE), StringAttr(name), held]
             ),
         }

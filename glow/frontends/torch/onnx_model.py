@@ -25,10 +25,17 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from glow.dialects.errors import GlowError
+from glow.dialects.glow import ConstantOp
 from glow.dialects.locations import place_of
-from glow.dialects.torch import ConstantNoneOp, OperatorOp, TensorType, TerminatorOp
+from glow.dialects.torch import (
+    ConstantNoneOp,
+    FromBuiltinTensorOp,
+    OperatorOp,
+    TensorType,
+    TerminatorOp,
+)
 from glow.dialects.weight_table import Array
-from glow.dialects.weights import dense_to_numpy
+from glow.dialects.weights import constant_value, dense_to_numpy
 from glow.frontends.inline_calls import inline_calls
 from glow.frontends.onnx.messages import (
     AttributeProto,
@@ -141,7 +148,9 @@ class _Graph:
                 self._node(op)
             elif isinstance(op, ConstantNoneOp):
                 self.names[op.results[0]] = ""
-            elif not isinstance(op, ReturnOp | TerminatorOp):
+            elif isinstance(op, FromBuiltinTensorOp):
+                self._parameter(op)
+            elif not isinstance(op, ConstantOp | ReturnOp | TerminatorOp):
                 self.wrong.append(f"'{_spelled(op)}' at {place_of(op)}")
 
     def _node(self, op: OperatorOp) -> None:
@@ -166,6 +175,16 @@ class _Graph:
         for name, value in given.items():
             node.attribute.append(attribute(name, value))
         self._bodies(op, node)
+
+    def _parameter(self, op: FromBuiltinTensorOp) -> None:
+        """The weight that `frontends/parameters.py` has made of a global."""
+        array = constant_value(op.operands[0])
+        if array is None:
+            self.wrong.append(f"'{op.name}' of no weight at {place_of(op)}")
+            return
+        message = tensor(array, self._name(op.results[0]))
+        message.data_type = _element_of(op.results[0])
+        self.graph.initializer.append(message)
 
     def _bodies(self, op: OperatorOp, node: NodeProto) -> None:
         """The graphs of `If` and `Loop`, which read values from around them."""
@@ -193,14 +212,10 @@ class _Graph:
 
     def _declare(self, info: ValueInfoProto, value: SSAValue, name: str = "") -> None:
         info.name = name or self._name(value)
-        kind = value.type
-        if not isinstance(kind, TensorType):
-            raise GlowError(f"a value of type {kind}, not a tensor")
-        element = ELEMENTS.get(str(kind.element))
-        if element is None:
-            raise GlowError(f"elements of type {kind.element} are not supported")
         held = info.type.tensor_type
-        held.elem_type = TensorProto.DataType.Value(element)
+        held.elem_type = _element_of(value)
+        kind = value.type
+        assert isinstance(kind, TensorType)
         if kind.sizes is None:
             return
         held.shape.SetInParent()
@@ -208,6 +223,17 @@ class _Graph:
             dimension = held.shape.dim.add()
             if size >= 0:
                 dimension.dim_value = size
+
+
+def _element_of(value: SSAValue) -> TensorProto.DataType.ValueType:
+    """ONNX's number of the element type."""
+    kind = value.type
+    if not isinstance(kind, TensorType):
+        raise GlowError(f"a value of type {kind}, not a tensor")
+    element = ELEMENTS.get(str(kind.element))
+    if element is None:
+        raise GlowError(f"elements of type {kind.element} are not supported")
+    return TensorProto.DataType.Value(element)
 
 
 def _domain(kind: str) -> str:
