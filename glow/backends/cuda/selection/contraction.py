@@ -14,7 +14,6 @@ from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.common import epilogue_of, stored_element
 from glow.backends.cpu.selection.convolution import window_of
 from glow.backends.cuda.kernels.blocked import BlockedImage, BlockedResult
-from glow.backends.cuda.kernels.contraction import build_contraction
 from glow.backends.cuda.kernels.contraction_spec import (
     ContractionSpec,
     Factor,
@@ -23,8 +22,8 @@ from glow.backends.cuda.kernels.contraction_spec import (
     Results,
 )
 from glow.backends.cuda.selection.choice import Choice, Row
-from glow.backends.cuda.selection.common import BiasEpilogue, launch
-from glow.backends.cuda.tiling import Product, choose_tile
+from glow.backends.cuda.selection.common import BiasEpilogue
+from glow.backends.cuda.selection.product import SMALLEST, launch_product
 from glow.dialects import instr
 from glow.dialects.node import element_of, shape_of
 from glow.lowering.loop_builder import ir_types as types
@@ -53,21 +52,20 @@ def contraction(
     element: Attribute = stored_element(weights)
     precision = choice.precision if element == f32 else "exact"
     rows = weight_rows(shape, element)
-    product = Product(*shape, element, precision, (a.width, rows.width))
     sums = sums_of(element)
     spec = ContractionSpec(
         *shape,
         a,
         rows,
         result,
-        choose_tile(product, choice.machine),
+        SMALLEST,
         precision,
         BiasEpilogue(sums, epilogue_of(op, epilogue_operands)),
         padding,
         op.attributes_view().has("signed_input"),
     )
     buffers = [op.outs[0], source, weights, bias, *epilogue_operands]
-    return launch("contraction", spec, build_contraction, buffers)
+    return launch_product(spec, choice, buffers)
 
 
 def sums_of(element: Attribute) -> Attribute:

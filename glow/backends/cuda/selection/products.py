@@ -18,24 +18,19 @@ from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.common import epilogue_of
 from glow.backends.cpu.selection.convolution import window_of
 from glow.backends.cpu.selection.matmul import batch_matmul_spec, operand_strides
-from glow.backends.cuda.kernels.contraction import build_contraction
 from glow.backends.cuda.kernels.contraction_spec import (
     ContractionSpec,
-    GpuTile,
     ImageFactor,
     ImageResult,
     MatrixFactor,
 )
 from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
 from glow.backends.cuda.selection.choice import Choice, Row
-from glow.backends.cuda.selection.common import BiasEpilogue, exchanged, launch
-from glow.backends.cuda.tiling import choose_tile, product_of
+from glow.backends.cuda.selection.common import BiasEpilogue, exchanged
+from glow.backends.cuda.selection.product import SMALLEST, launch_product
 from glow.dialects import glow, instr
 from glow.dialects.node import element_of, shape_of
 from glow.lowering.loop_builder.epilogue import Epilogue
-
-SMALLEST = GpuTile(16, 16, 16, (1, 1))
-"""Before one is chosen."""
 
 FLOATS = Float32Type | Float16Type | BFloat16Type
 
@@ -48,8 +43,7 @@ def launched(
         return "it multiplies nothing"
     if spec.element == f32:
         spec = replace(spec, precision=choice.precision)
-    spec = replace(spec, tile=choose_tile(product_of(spec), choice.machine))
-    return launch("contraction", spec, build_contraction, buffers)
+    return launch_product(spec, choice, buffers)
 
 
 def other_elements(op: instr.InstructionOp) -> str | None:
