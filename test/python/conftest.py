@@ -5,8 +5,13 @@ share, by what it is for (`from support.nodes.differential import ...`). Names o
 so that `pytest -k` and `test/mutants` find them by it.
 Nothing is taken from the cache of models, or from what was tuned, but by their own tests: others
 change the compiler.
+
+Test processes share the cores: NumPy's products of matrices take one thread, since those that
+wait for the next product spin, a fifth of the tests' time. And nothing is garbage while
+tests are collected.
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -22,3 +27,10 @@ sys.path[:0] = [
 ]
 os.environ["GLOW_MODEL_CACHE_MB"] = "0"
 os.environ["GLOW_TUNING"] = "off"
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Read when NumPy is loaded.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from the first test on."""
+    gc.enable()

@@ -6,7 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 import pytest
-from text_mutations import readable_operations
+from support.programs.operation_examples import (
+    READS_LIT_TESTS,
+    declared_operations,
+    example,
+)
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
@@ -28,16 +32,9 @@ ELEMENTS = (f32, i1, i8, i64)
 NUMBERS = (-1, 0, 1, 3, 97)
 
 
-def examples() -> dict[str, NodeOp]:
-    """A node of each class, of the programs of the lit tests."""
-    found: dict[str, NodeOp] = {}
-    for op in readable_operations():
-        if isinstance(op, NodeOp):
-            found.setdefault(op.name, op)
-    return found
+NODES = [name for name, op in declared_operations().items() if issubclass(op, NodeOp)]
 
-
-EXAMPLES = examples()
+pytestmark = READS_LIT_TESTS
 
 
 def other_types(types: Types) -> Iterator[Types]:
@@ -62,10 +59,11 @@ def other_values(value: Attribute) -> Sequence[Attribute]:
     return []
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
+@pytest.mark.parametrize("name", sorted(NODES))
 def test_rules_name_what_is_wrong(name: str) -> None:
     """A rule passes or raises VerifyException, which says more than a number."""
-    op = EXAMPLES[name]
+    op = example(name)
+    assert isinstance(op, NodeOp)
     definition = op.get_irdl_definition()
     operands = [cast("TensorType[Attribute]", value.type) for value in op.inputs]
     cases = [(types, op.properties) for types in other_types(operands)]
