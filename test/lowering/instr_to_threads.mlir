@@ -12,19 +12,19 @@
 // CHECK-NOT:  gpu.module
 
 // What has no such kernel has that of the CPU, whose items threads share.
-// CHECK:      func.func private @pool_{{.*}}(%{{.*}}: memref<{{.*}}>, %{{.*}}: memref<{{.*}}>, %lo: index, %hi: index)
+// CHECK:      func.func private @cumulative_{{.*}}(%{{.*}}: memref<{{.*}}>, %{{.*}}: memref<{{.*}}>, %lo: index, %hi: index)
 
 // A GPU without cp.async has no others.
 // ITEMS-NOT:  gpu.module
 // ITEMS:      func.func private @softmax_
-// ITEMS:      func.func private @pool_
+// ITEMS:      func.func private @cumulative_
 // ITEMS-NOT:  gpu.module
 
-func.func @main(%x: memref<8x1000xf32>, %image: memref<1x4x8x8xf32>, %y: memref<8x1000xf32>, %pooled: memref<1x4x4x4xf32>) attributes {glow.input_count = 2 : i64, glow.arena_bytes = 32000 : i64} {
+func.func @main(%x: memref<8x1000xf32>, %image: memref<1x4x8x8xf32>, %y: memref<8x1000xf32>, %sums: memref<1x4x8x8xf32>) attributes {glow.input_count = 2 : i64, glow.arena_bytes = 32000 : i64} {
   %0 = instr.alloc offset 0 : memref<8x1000xf32>
   instr.softmax @out %0, @in %x axis 1
   instr.softmax @out %y, @in %0 axis 1
   instr.dealloc %0
-  instr.max_pool2d @out %pooled, @in %image kernel [2, 2] strides [2, 2]
+  instr.cumulative @out %sums, @in %image kind "sum" axis 2
   func.return
 }

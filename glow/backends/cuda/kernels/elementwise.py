@@ -1,4 +1,4 @@
-"""Element-wise work, broadcasts and views for many threads.
+"""Element-wise work, broadcasts, slices and views for many threads.
 
 Thread i has results 4 i to 4 i + 3 where these lie in a row of every operand, and else result i:
 neighbours read what lies side by side. Axes that all operands go through alike are one.
@@ -27,26 +27,38 @@ THREADS, VECTOR = 128, 4
 class StridedOperand:
     """A buffer of `size` elements, and the steps in it along each axis of the result.
 
-    0 repeats an element; a transposed operand has the steps of its axes in another order.
+    0 repeats an element; a transposed operand has the steps of its axes in another order. `offset`:
+    where the first element is.
     """
 
     size: int
     strides: tuple[int, ...]
+    offset: int = 0
 
 
 @dataclass(frozen=True)
 class ElementwiseSpec:
-    """A region on operands; the results are dense. Arguments: result, operands, all flat."""
+    """A region on operands. Arguments: result, operands, all flat.
+
+    `result`: where results go, if these are not all that there is in their buffer.
+    """
 
     shape: tuple[int, ...]
     region: ScalarRegion
     operands: tuple[StridedOperand, ...]
+    result: StridedOperand | None = None
+
+    @property
+    def moved(self) -> list[StridedOperand]:
+        """The operands, and the result where that is not dense."""
+        return [*self.operands, *([] if self.result is None else [self.result])]
 
     @property
     def buffers(self) -> list[MemRefType[Attribute]]:
         """The types of the arguments."""
         (stored,) = self.region.result_types
-        sizes = [(prod(self.shape),), *((operand.size,) for operand in self.operands)]
+        total = prod(self.shape) if self.result is None else self.result.size
+        sizes = [(total,), *((operand.size,) for operand in self.operands)]
         elements = [stored, *self.region.input_types]
         pairs = zip(sizes, elements, strict=True)
         return [types.memref_type(size, element) for size, element in pairs]
@@ -85,15 +97,19 @@ def vector_width(extents: Sequence[int], strides: Sequence[Sequence[int]]) -> in
 def build_elementwise(spec: ElementwiseSpec, target: Target, name: str) -> GpuKernel:
     """The kernel of element-wise work."""
     b = GpuBuilder(target)
-    extents, strides = merge_axes(spec.shape, [each.strides for each in spec.operands])
-    width, total = vector_width(extents, strides), prod(extents)
+    extents, strides = merge_axes(spec.shape, [each.strides for each in spec.moved])
+    offsets = [each.offset for each in spec.moved]
+    aligned = all(offset % VECTOR == 0 for offset in offsets)
+    width, total = vector_width(extents, strides) if aligned else 1, prod(extents)
 
-    def read(
-        buffer: SSAValue, steps: Sequence[int], place: Sequence[Index]
-    ) -> SSAValue:
-        at: Index = 0
-        for step, position in zip(steps, place, strict=True):
+    def place_of(number: int, place: Sequence[Index]) -> Index:
+        at: Index = offsets[number]
+        for step, position in zip(strides[number], place, strict=True):
             at = b.add(at, b.mul(position, step))
+        return at
+
+    def read(number: int, buffer: SSAValue, place: Sequence[Index]) -> SSAValue:
+        steps, at = strides[number], place_of(number, place)
         if width > 1 and steps[-1] == 0:
             return b.broadcast(b.load(buffer, at), (width,))
         return b.vector_load(width, buffer, at)
@@ -104,11 +120,10 @@ def build_elementwise(spec: ElementwiseSpec, target: Target, name: str) -> GpuKe
         place = b.unflatten(first, extents)
 
         def results() -> None:
-            values = [
-                read(*each, place) for each in zip(buffers[1:], strides, strict=True)
-            ]
+            values = [read(k, each, place) for k, each in enumerate(buffers[1:])]
             (result,) = spec.region.instantiate_at(b, values, (width,))
-            b.vector_store(result, buffers[0], first)
+            at = first if spec.result is None else place_of(len(values), place)
+            b.vector_store(result, buffers[0], at)
 
         whole = total % (THREADS * width) == 0
         b.if_(whole or b.compare("slt", first, total), results)

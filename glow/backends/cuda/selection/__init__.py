@@ -42,7 +42,10 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
     "movement": (
         glow.TransposeOp,
         glow.BroadcastOp,
+        glow.GatherOp,
+        glow.SliceOp,
         instr.CopyOp,
+        instr.InsertOp,
         cpu.PackOp,
         cpu.UnpackOp,
     ),

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
+from operator import mul
 
 from xdsl.ir import Attribute, Operation
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.kernels.movement.gather import GatherSpec
 from glow.backends.cpu.program.program import Invocation
-from glow.backends.cpu.selection.common import stored_element
+from glow.backends.cpu.selection.common import OUTSIDE, is_unsigned, stored_element
+from glow.backends.cuda.gpu_to_llvm import LARGEST
 from glow.backends.cuda.kernels.elementwise import (
     ElementwiseSpec,
     StridedOperand,
     build_elementwise,
     merge_axes,
 )
+from glow.backends.cuda.kernels.gather import build_gather
 from glow.backends.cuda.kernels.rows import itself
 from glow.backends.cuda.kernels.transpose import TransposeSpec, build_transpose
 from glow.backends.cuda.selection.choice import Choice, Row
@@ -23,7 +28,7 @@ from glow.backends.cuda.selection.common import ELEMENTS, launch
 from glow.backends.cuda.selection.elementwise import broadcast_operand
 from glow.dialects import glow, instr
 from glow.dialects.node import shape_of
-from glow.lowering.loop_builder.ir_types import row_major_strides
+from glow.lowering.loop_builder.ir_types import byte_width, row_major_strides
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 
 MATRICES = 3
@@ -41,7 +46,7 @@ def moved(
     if element not in ELEMENTS:
         return f"it has elements of {element}"
     matrices = transposed_matrices(shape, operand, element)
-    if matrices is not None:
+    if matrices is not None and operand.offset == 0 and operand.size == prod(shape):
         return launch("transpose", matrices, build_transpose, [result, source])
     region = ScalarRegion.trace(itself, [element])
     spec = ElementwiseSpec(shape, region, (operand,))
@@ -81,6 +86,53 @@ def _copy(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str
     return moved(op, (size,), StridedOperand(size, (1,)))
 
 
+def _slice(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    whole, attributes = shape_of(op.ins[0]), op.attributes_view()
+    steps = row_major_strides(whole)
+    strides = tuple(map(mul, steps, attributes.ints("steps")))
+    offset = sum(map(mul, steps, attributes.ints("starts")))
+    return moved(op, shape_of(op.outs[0]), StridedOperand(prod(whole), strides, offset))
+
+
+def _insert(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    (source,), (target,) = op.ins, op.inouts
+    shape, whole = shape_of(source), shape_of(target)
+    element = stored_element(source)
+    if element not in ELEMENTS:
+        return f"it has elements of {element}"
+    steps = row_major_strides(whole)
+    offset = sum(map(mul, steps, op.attributes_view().ints("offsets")))
+    spec = ElementwiseSpec(
+        shape,
+        ScalarRegion.trace(itself, [element]),
+        (StridedOperand(prod(shape), row_major_strides(shape)),),
+        StridedOperand(prod(whole), steps, offset),
+    )
+    return launch("elementwise", spec, build_elementwise, [target, source])
+
+
+def _gather(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    source, indices = op.ins
+    shape, axis = shape_of(source), op.attributes_view().int("axis")
+    element, index = stored_element(source), stored_element(indices)
+    if element not in ELEMENTS or 0 in shape:
+        return f"it has elements of {element}, {prod(shape)} of them"
+    if prod(shape) * byte_width(element) > LARGEST:
+        return "its table is longer than indices of 32 bits reach"
+    spec = GatherSpec(
+        prod(shape[:axis]),
+        shape[axis],
+        prod(shape[axis + 1 :]),
+        prod(shape_of(indices)),
+        element,
+        index,
+        is_unsigned(indices),
+        reports=True,
+    )
+    calls = launch("gather", spec, build_gather, [op.outs[0], source, indices])
+    return [replace(call, report=OUTSIDE) for call in calls]
+
+
 def _pack(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
     images, channels, *plane = shape_of(op.ins[0])
     lanes = op.attributes_view().int("lanes")
@@ -105,7 +157,10 @@ def _unpack(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | s
 ROWS: Mapping[type[Operation], Row] = {
     glow.TransposeOp: _transpose,
     glow.BroadcastOp: _broadcast,
+    glow.GatherOp: _gather,
+    glow.SliceOp: _slice,
     instr.CopyOp: _copy,
+    instr.InsertOp: _insert,
     cpu.PackOp: _pack,
     cpu.UnpackOp: _unpack,
 }

@@ -99,6 +99,45 @@ ELEMENTS: dict[str, Graph] = {
     ),
 }
 
+MOVEMENT: dict[str, Graph] = {
+    "lookup": Graph(
+        {"x": "6x8xf32", "i": "2x3xi64"},
+        "  %r = glow.gather %x, %i axis 0 : tensor<2x3x8xf32>",
+        "2x3x8xf32",
+        {"gather"},
+        0.0,
+    ),
+    "lookup of columns": Graph(
+        {"x": "3x7xf32", "i": "4xi64"},
+        "  %r = glow.gather %x, %i axis 1 : tensor<3x4xf32>",
+        "3x4xf32",
+        {"gather"},
+        0.0,
+    ),
+    "slice": Graph(
+        {"x": "5x9x8xf32"},
+        "  %r = glow.slice %x starts [1, 7, 0] sizes [3, 3, 8] steps [1, -2, 1]"
+        " : tensor<3x3x8xf32>",
+        "3x3x8xf32",
+        {"elementwise"},
+        0.0,
+    ),
+    "slice that is not aligned": Graph(
+        {"x": "5x12xf32"},
+        "  %r = glow.slice %x starts [0, 1] sizes [5, 8] steps [1, 1] : tensor<5x8xf32>",
+        "5x8xf32",
+        {"elementwise"},
+        0.0,
+    ),
+    "concatenation": Graph(
+        {"x": "3x5x4xf32", "y": "3x5x7xf32"},
+        "  %r = glow.concat %x, %y axis 2 : tensor<3x5x11xf32>",
+        "3x5x11xf32",
+        {"elementwise"},
+        0.0,
+    ),
+}
+
 PRODUCTS: dict[str, Graph] = {
     "computed factors": Graph(
         {"x": "2x3x5x16xf32", "y": "2x3x7x16xf32"},
@@ -175,7 +214,7 @@ HALVES = {
     **{f"products of {element}": half_products(element) for element in ("bf16", "f16")},
 }
 
-GRAPHS = {**WINDOWS, **ELEMENTS, **PRODUCTS, **HALVES}
+GRAPHS = {**WINDOWS, **ELEMENTS, **MOVEMENT, **PRODUCTS, **HALVES}
 """By name; what they compute is the interpreter's."""
 
 
