@@ -232,6 +232,11 @@ class Tuned:
     """The network's time with them over its time without."""
     interrupted: bool = False
 
+    @property
+    def expected(self) -> float:
+        """The network's time over that without, if it gained what its kernels did alone."""
+        return 1 - sum(found.saved for found in self.found)
+
 
 @dataclass
 class Search:
@@ -273,7 +278,7 @@ class Search:
             self.tuned.found.append(found)
             self.tell(
                 f"{number:3}/{len(order)} {kernel.share:6.1%} {found.gain:6.1%} "
-                f"{kernel.text}"
+                f"{self.tuned.expected:6.3f} {kernel.text}"
             )
 
     def _network(self) -> None:

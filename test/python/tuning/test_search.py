@@ -188,6 +188,16 @@ def test_a_budget_is_kept_and_spent_where_it_pays_first() -> None:
     assert [found.kernel.share for found in tuned.found] == shares[: len(tuned.found)]
 
 
+def test_progress_says_what_the_network_would_take() -> None:
+    machine, lines = Machine(0.0, Clock()), list[str]()
+    one = search(machine)
+    one.tell = lines.append
+    one.run()
+    times = machine.times.values()
+    best = sum(each.min() for each in times) / sum(each[0] for each in times)
+    assert f" {best:.3f} " in lines[KERNELS - 1]
+
+
 def test_an_interrupted_search_keeps_what_there_is() -> None:
     machine = Machine(0.02, Clock(), interrupt_after=12)
     tuned = search(machine).run()
