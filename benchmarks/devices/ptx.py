@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from xdsl.dialects.builtin import ModuleOp
 
-from benchmarks.networks import NETWORKS
+from benchmarks.networks import NETWORKS, WIDER_NETWORKS
 from glow import GlowError
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.program import KernelRequest, Program
@@ -109,7 +109,7 @@ def line_of(name: str, gpu: str, seconds: float, kernels: Sequence[Kernel]) -> s
 def main() -> int:
     """Assemble and print."""
     parser = argparse.ArgumentParser(description="Assemble kernels of networks.")
-    parser.add_argument("names", nargs="*", metavar="NETWORK", help="all without one")
+    parser.add_argument("names", nargs="*", metavar="NETWORK", help="twelve without")
     parser.add_argument("--gpu", action="append", choices=GPUS, help="both without one")
     parser.add_argument("--precision", default="f32", choices=("f32", "bf16", "fp16"))
     parser.add_argument("--numerics", default="default")
@@ -123,7 +123,8 @@ def main() -> int:
     for name in arguments.names or NETWORKS:
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder) / f"{name}.onnx"
-            model.write_bytes(NETWORKS[name]().SerializeToString())
+            network = {**NETWORKS, **WIDER_NETWORKS}[name]()
+            model.write_bytes(network.SerializeToString())
             for gpu in arguments.gpu or GPUS:
                 options = CompileOptions(
                     "cuda",

@@ -90,13 +90,7 @@ class Skinny:
         sums = b.carry(
             first, self.product.k, spec.depth_step, [start] * spec.sums, self.step
         )
-        totals = [self.total(each) for each in sums]
-
-        def keep() -> None:
-            for number, total in enumerate(totals):
-                b.store(total, self.totals, self.place(number))
-
-        b.if_(b.compare("eq", self.lane, 0), keep)
+        self.keep([self.total(each) for each in sums])
         b.barrier()
         count = spec.sums * (1 if spec.shares_depth else WARPS)
         for number in range(0, count, THREADS):
@@ -138,6 +132,16 @@ class Skinny:
         for offset in (16, 8, 4, 2, 1):
             first = b.addf(first, b.exchange(first, offset))
         return first
+
+    def keep(self, totals: Sequence[SSAValue]) -> None:
+        """Puts the totals of a warp into shared memory."""
+        b = self.b
+
+        def store() -> None:
+            for number, total in enumerate(totals):
+                b.store(total, self.totals, self.place(number))
+
+        b.if_(b.compare("eq", self.lane, 0), store)
 
     def place(self, number: int) -> Index:
         """Where a sum of a warp is kept: beside those of the row, or of the warp."""

@@ -111,25 +111,29 @@ def _insert(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | s
     return launch("elementwise", spec, build_elementwise, [target, source])
 
 
-def _gather(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+def gather_spec(op: instr.InstructionOp) -> GatherSpec:
+    """A lookup, which notes indices outside of their axis."""
     source, indices = op.ins
     shape, axis = shape_of(source), op.attributes_view().int("axis")
-    element, index = stored_element(source), stored_element(indices)
-    if element not in ELEMENTS or 0 in shape:
-        return f"it has elements of {element}, {prod(shape)} of them"
-    if prod(shape) * byte_width(element) > LARGEST:
-        return "its table is longer than indices of 32 bits reach"
-    spec = GatherSpec(
+    return GatherSpec(
         prod(shape[:axis]),
         shape[axis],
         prod(shape[axis + 1 :]),
         prod(shape_of(indices)),
-        element,
-        index,
+        stored_element(source),
+        stored_element(indices),
         is_unsigned(indices),
         reports=True,
     )
-    calls = launch("gather", spec, build_gather, [op.outs[0], source, indices])
+
+
+def _gather(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    spec, size = gather_spec(op), prod(shape_of(op.ins[0]))
+    if spec.element not in ELEMENTS or not size:
+        return f"it has elements of {spec.element}, {size} of them"
+    if size * byte_width(spec.element) > LARGEST:
+        return "its table is longer than indices of 32 bits reach"
+    calls = launch("gather", spec, build_gather, [op.outs[0], *op.ins])
     return [replace(call, report=OUTSIDE) for call in calls]
 
 

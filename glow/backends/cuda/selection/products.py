@@ -46,18 +46,28 @@ def launched(
     return launch_product(spec, choice, buffers)
 
 
-def other_elements(op: instr.InstructionOp) -> str | None:
-    """Why factors are not multiplied, if they are of other types than floats of one type."""
+def other_elements(op: instr.InstructionOp, epilogue: Epilogue | None) -> str | None:
+    """Why factors are not multiplied: if they are no floats of one type, or if sums of f32 are
+    stored as other numbers than an epilogue gives.
+    """
     elements = {element_of(value) for value in op.ins[:2]}
     if len(elements) > 1 or not isinstance(next(iter(elements)), FLOATS):
         return f"it multiplies {' and '.join(map(str, elements))}"
+    stored: Attribute = f32 if epilogue is None else epilogue.result_element
+    if stored != element_of(op.outs[0]):
+        return f"it stores elements of {element_of(op.outs[0])}"
     return None
 
 
-def rounded(epilogue: Epilogue | None, result: SSAValue) -> bool:
-    """Whether sums of f32 are stored as other numbers than an epilogue gives."""
-    stored: Attribute = f32 if epilogue is None else epilogue.result_element
-    return stored != element_of(result)
+def apart(shapes: DynamicBatchMatmul) -> str | None:
+    """Why factors are not read, if neither their rows nor their columns are contiguous."""
+    for steps, extents in (
+        (shapes.a, (shapes.rows, shapes.depth)),
+        (shapes.b, (shapes.depth, shapes.columns)),
+    ):
+        if 1 not in (steps.row, steps.column) and 1 not in extents:
+            return "a factor is apart along both axes"
+    return None
 
 
 def strided(
@@ -67,16 +77,9 @@ def strided(
     epilogue: Epilogue | None = None,
 ) -> Sequence[Invocation] | str:
     """Products of matrices that lie in any order of axes."""
-    if (problem := other_elements(op)) is not None:
+    problem = other_elements(op, epilogue) or apart(shapes)
+    if problem is not None:
         return problem
-    if rounded(epilogue, op.outs[0]):
-        return f"it stores elements of {element_of(op.outs[0])}"
-    for steps, extents in (
-        (shapes.a, (shapes.rows, shapes.depth)),
-        (shapes.b, (shapes.depth, shapes.columns)),
-    ):
-        if 1 not in (steps.row, steps.column) and 1 not in extents:
-            return "a factor is apart along both axes"
     element, batch = element_of(op.ins[0]), shapes.batch
     rows, columns, depth = shapes.rows, shapes.columns, shapes.depth
     spec = ContractionSpec(
@@ -116,48 +119,50 @@ def _matmul(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | s
     return strided(op, choice, shapes)
 
 
-def _plain_conv2d(
-    op: instr.InstructionOp, choice: Choice
-) -> Sequence[Invocation] | str:
-    """Weights [O, C / group, kh, kw] times the windows of an image: a batch a group."""
-    image, weights, bias, *epilogue_operands = op.ins
-    epilogue = BiasEpilogue(f32, epilogue_of(op, epilogue_operands))
-    if (problem := other_elements(op)) is not None:
-        return problem
-    if rounded(epilogue, op.outs[0]):
-        return f"it stores elements of {element_of(op.outs[0])}"
-    attributes = op.attributes_view()
-    images, channels, *plane = shape_of(image)
-    outputs, inputs, *kernel = shape_of(weights)
-    window, groups = window_of(attributes, kernel, plane), attributes.int("group")
-    element, depth, pixels = element_of(image), inputs * prod(kernel), window.output
-    windows = ImageFactor(
+def windows_of(op: instr.InstructionOp) -> ImageFactor:
+    """The windows of a plain image; a batch is a group."""
+    image, weights, *_ = op.ins
+    attributes, (images, channels, *plane) = op.attributes_view(), shape_of(image)
+    window = window_of(attributes, shape_of(weights)[2:], plane)
+    groups = attributes.int("group")
+    return ImageFactor(
         images,
         groups,
         channels // groups,
         window.input,
         window.kernel,
-        pixels,
+        window.output,
         window.strides,
         window.dilations,
         window.pads[:2],
-        element,
+        element_of(image),
     )
+
+
+def _plain_conv2d(
+    op: instr.InstructionOp, choice: Choice
+) -> Sequence[Invocation] | str:
+    """Weights [O, C / group, kh, kw] times the windows of an image."""
+    image, weights, bias, *epilogue_operands = op.ins
+    epilogue = BiasEpilogue(f32, epilogue_of(op, epilogue_operands))
+    if (problem := other_elements(op, epilogue)) is not None:
+        return problem
+    windows, (outputs, *taps) = windows_of(op), shape_of(weights)
+    groups, pixels, depth = windows.groups, prod(windows.out), prod(taps)
     rows = outputs // groups
     spec = ContractionSpec(
         groups,
         rows,
-        images * prod(pixels),
+        windows.images * pixels,
         depth,
-        MatrixFactor(groups, rows, depth, True, element),
+        MatrixFactor(groups, rows, depth, True, windows.element),
         windows,
-        ImageResult(images, groups, rows, prod(pixels)),
+        ImageResult(windows.images, groups, rows, pixels),
         SMALLEST,
         epilogue=epilogue,
     )
-    return launched(
-        spec, choice, [op.outs[0], weights, image, bias, *epilogue_operands]
-    )
+    buffers = [op.outs[0], weights, image, bias, *epilogue_operands]
+    return launched(spec, choice, buffers)
 
 
 ROWS: Mapping[type[Operation], Row] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.gpu.assembler import assemble
-from xdsl.dialects.builtin import IntegerType, f16, f32, i8, i32, i64
+from xdsl.dialects.builtin import f16, f32, i8, i32, i64
 
 from glow.backends.cpu.kernels.movement.gather import GatherSpec
 from glow.backends.cuda.kernels.elementwise import (
@@ -45,11 +45,10 @@ def test_random_rows_are_those_of_numpy(number: int) -> None:
     random = np.random.default_rng(number)
     outer, extent, inner, count = (int(x) for x in random.integers(1, (4, 90, 40, 30)))
     inner = 4 * inner if number % 2 else inner
-    element = (f32, f16, i8, i32)[number % 4]
-    index: IntegerType = (i64, i32, i8)[number % 3]
+    element, index = (f32, f16, i8, i32)[number % 4], (i64, i32, i8)[number % 3]
     spec = GatherSpec(outer, extent, inner, count, element, index, reports=True)
-    shape = (outer, extent, inner)
-    table = (100 * random.standard_normal(shape)).astype(DTYPES[element])
+    table = 100 * random.standard_normal((outer, extent, inner))
+    table = table.astype(DTYPES[element])
     indices = random.integers(-extent, extent, count).astype(DTYPES[index])
     result, noted, report = looked_up(spec, table, indices)
     assert np.array_equal(result, table[:, indices.astype(np.int64)])

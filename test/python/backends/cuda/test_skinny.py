@@ -49,13 +49,8 @@ def test_a_random_product_is_the_interpreters(number: int) -> None:
     random = np.random.default_rng(number)
     m, n = int(random.choice([1, 2, 3, 5, 16])), int(random.integers(1, 40))
     k = int(random.integers(1, 700)) if number % 3 else 8 * int(random.integers(1, 90))
-    names = list(FINISHES)
-    case = fixed_matmul(
-        number,
-        (int(random.integers(1, 3)), m, n, k),
-        (True, True),
-        names[number % len(names)],
-    )
+    finish, sizes = list(FINISHES)[number % len(FINISHES)], (1 + number % 2, m, n, k)
+    case = fixed_matmul(number, sizes, (True, True), finish)
     spec = skinny_of(case, int(random.choice([1, 2, 4])), number % 2 == 0)
     kernel = build_skinny(spec, TARGET, "skinny")
     kernel.module.verify()
@@ -134,11 +129,8 @@ def test_skinny_products_assemble(gpu_name: str, tmp_path: Path) -> None:
     ]
     chosen = [spec for spec in specs if spec is not None]
     assert len(chosen) == len(specs)
-    kernels = [
-        build_skinny(spec, TARGET, f"skinny{number}")
-        for number, spec in enumerate(chosen)
-    ]
-    text = gpu_kernels_ptx(kernels, TARGET)
+    made = [build_skinny(spec, TARGET, f"skinny{k}") for k, spec in enumerate(chosen)]
+    text = gpu_kernels_ptx(made, TARGET)
     for entry in text.split(".visible .entry ")[1:]:
         assert entry.count("ld.global") == entry.count("ld.global.nc.v4")
     found = {one.name: one for one in assemble(text, gpu_name, tmp_path)}
