@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -16,6 +17,13 @@ def blocks(channels: int, lanes: int) -> int:
     if lanes <= 0:
         raise VerifyException(f"a block needs at least one channel, not {lanes}")
     return -(-channels // lanes)
+
+
+def check_channels(image: TensorType[Attribute], channels: int, lanes: int) -> None:
+    """An image of blocks of `lanes` holds so many channels; a plain one has blocks of one."""
+    if image.get_shape()[1] != blocks(channels, lanes):
+        # The text of types is too costly to make in vain.
+        fail_unless(False, f"the input {image} does not hold {channels} channels")
 
 
 @irdl_op_definition

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
-from glow.backends.cpu.dialect.blocked import blocks
+from glow.backends.cpu.dialect.blocked import blocks, check_channels
 from glow.backends.cpu.dialect.config import (
     ConvConfigAttr,
     DepthwiseConfigAttr,
@@ -62,11 +62,9 @@ class Conv2dOp(BlockedWindowOp):
         lanes = bias.get_shape()[1]
         is_plain = image.get_num_dims() == 4
         check_rank(image, 4 if is_plain else 5, "the input")
-        batch, block, *plane = image.get_shape()
+        batch, _, *plane = image.get_shape()
         channels = attributes.int("input_channels")
-        expected = channels if is_plain else blocks(channels, lanes)
-        if block != expected:  # the text of types is too costly to make in vain
-            fail_unless(False, f"the input {image} does not hold {channels} channels")
+        check_channels(image, channels, 1 if is_plain else lanes)
         outputs = blocks(attributes.int("output_channels"), lanes)
         fail_unless(
             bias.get_shape()[0] == outputs, f"the bias must have {outputs} blocks"
@@ -104,11 +102,9 @@ class SparseConv2dOp(BlockedWindowOp):
         check_rank(image, 5, "the input")
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 2, "the blocked bias")
-        batch, block, *plane, lanes = image.get_shape()
-        inputs = attributes.int("input_channels")
+        batch, _, *plane, lanes = image.get_shape()
         outputs = blocks(attributes.int("output_channels"), lanes)
-        if block != blocks(inputs, lanes):  # types are too costly to print in vain
-            fail_unless(False, f"the input {image} does not hold {inputs} channels")
+        check_channels(image, attributes.int("input_channels"), lanes)
         fail_unless(
             bias.get_shape() == (outputs, lanes),
             f"the bias must have {outputs} blocks of {lanes}",
@@ -163,8 +159,7 @@ class WinogradConv2dOp(WeightedOp):
         inputs, tile = attributes.int("input_channels"), attributes.int("tile")
         outputs = blocks(attributes.int("output_channels"), lanes)
         fail_unless(tile > 0, f"the tile must be positive, not {tile}")
-        if block != blocks(inputs, lanes):  # types are too costly to print in vain
-            fail_unless(False, f"the input {image} does not hold {inputs} channels")
+        check_channels(image, inputs, lanes)
         fail_unless(
             bias.get_shape() == (outputs, lanes),
             f"the bias must have {outputs} blocks of {lanes}",

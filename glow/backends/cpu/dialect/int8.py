@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
-from glow.backends.cpu.dialect.blocked import blocks
+from glow.backends.cpu.dialect.blocked import blocks, check_channels
 from glow.backends.cpu.dialect.config import (
     ConvConfigAttr,
     DepthwiseConfigAttr,
@@ -110,12 +110,8 @@ class Int8Conv2dOp(WeightedInt8Op, Int8WindowOp):
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 2, "the blocked bias")
         _check_bytes(image, weights)
-        batch, block, *plane, lanes = image.get_shape()
-        channels = attributes.int("input_channels")
-        fail_unless(
-            block == blocks(channels, lanes),
-            f"the input {image} does not hold {channels} channels",
-        )
+        batch, _, *plane, lanes = image.get_shape()
+        check_channels(image, attributes.int("input_channels"), lanes)
         lanes = bias.get_shape()[1]
         outputs = blocks(attributes.int("output_channels"), lanes)
         rows = bias.get_shape()[0]
@@ -161,10 +157,7 @@ class Int8WinogradConv2dOp(Int8Op, WeightedOp):
         tile, inputs = attributes.int("tile"), attributes.int("input_channels")
         outputs = blocks(attributes.int("output_channels"), lanes)
         fail_unless(tile in (2, 4), f"the tile must be 2 or 4, not {tile}")
-        fail_unless(
-            block == blocks(inputs, lanes),
-            f"the input {image} does not hold {inputs} channels",
-        )
+        check_channels(image, inputs, lanes)
         fail_unless(
             bias == tensor_type((outputs, lanes), i32),
             f"the bias must have {outputs} blocks of {lanes} i32, not {bias}",

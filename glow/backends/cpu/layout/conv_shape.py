@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,10 @@ from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
-if TYPE_CHECKING:
-    from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
-
 NO_FACTORS = np.empty((0, 0), np.float32)
 Pair = tuple[int, int]
 Pads = tuple[int, int, int, int]
+Winograd = TypeVar("Winograd", bound=WinogradSpec)
 
 
 @dataclass(frozen=True)
@@ -68,11 +66,18 @@ def conv_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
     )
 
 
-def winograd_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
-    """The shapes of a `cpu.winograd_conv2d` that reads an image."""
-    batch, _, *plane, _ = image
+def winograd_kernel(attributes: Attributes) -> Pair:
+    """The (height, width) of the filter of a `cpu.winograd_conv2d`."""
     size, axes = attributes.int("kernel"), attributes.ints("axes")
     down, across = (size if axis in axes else 1 for axis in BOTH)
+    return down, across
+
+
+def winograd_shape_of(
+    attributes: Attributes, image: tuple[int, ...], kernel: Pair
+) -> ConvShape:
+    """The shapes of a `cpu.winograd_conv2d`, or of one of bytes, that reads an image."""
+    batch, _, *plane, _ = image
     return ConvShape(
         batch,
         attributes.int("input_channels"),
@@ -80,7 +85,7 @@ def winograd_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvSha
         1,
         False,
         cast(Pair, tuple(plane)),
-        (down, across),
+        kernel,
         (1, 1),
         (1, 1),
         cast(Pads, attributes.ints("pads")),
@@ -145,10 +150,14 @@ def winograd_axes(kernel: Pair) -> tuple[int, ...]:
 
 
 def winograd_spec(
-    shape: ConvShape, tile: int, lanes: int, config: WinogradConfig | None = None
-) -> WinogradSpec:
-    """The convolution with tiles of that size."""
-    return WinogradSpec(
+    shape: ConvShape,
+    tile: int,
+    lanes: int,
+    config: WinogradConfig | None = None,
+    kind: type[Winograd] = WinogradSpec,
+) -> Winograd:
+    """The convolution with tiles of that size, by kernels of floats or of another kind."""
+    return kind(
         shape.batch,
         shape.input_channels,
         shape.output_channels,
@@ -209,25 +218,6 @@ def has_word_dot(target: Target) -> bool:
     return target.is_wasm and target.byte_dot == "none" and target.lanes(32) > 1
 
 
-def int8_winograd_spec(
-    shape: ConvShape, tile: int, lanes: int, config: WinogradConfig | None = None
-) -> Int8WinogradSpec:
-    """A convolution of bytes with tiles of that size."""
-    from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
-
-    return Int8WinogradSpec(
-        shape.batch,
-        shape.input_channels,
-        shape.output_channels,
-        shape.plane,
-        shape.pads,
-        tile,
-        lanes=lanes,
-        has_bias=True,
-        config=config,
-    )
-
-
 @bounded_cache
 def choose_int8_winograd(
     shape: ConvShape, largest_sum: int, target: Target
@@ -245,7 +235,7 @@ def choose_int8_winograd(
     if shape.kernel != (kernel.KERNEL, kernel.KERNEL):
         return None
     specs = [
-        int8_winograd_spec(shape, tile, target.lanes(32))
+        winograd_spec(shape, tile, target.lanes(32), kind=kernel.Int8WinogradSpec)
         for tile, form in kernel.FORMS.items()
         if largest_sum < form.limit
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
@@ -17,9 +16,13 @@ from glow.backends.cpu.dialect.config import (
     WinogradConfig,
     config_of,
 )
-from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
+from glow.backends.cpu.kernels.int8_winograd.spec import KERNEL
 from glow.backends.cpu.layout.choose_packer import packer_of
-from glow.backends.cpu.layout.conv_shape import conv_shape_of, winograd_shape_of
+from glow.backends.cpu.layout.conv_shape import (
+    conv_shape_of,
+    winograd_kernel,
+    winograd_shape_of,
+)
 from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.reference.nodes import Packing, Unpacking
 from glow.dialects.attributes import Attributes
@@ -37,10 +40,8 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
     """How the nodes' weights were packed."""
 
     def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
-        shape, config = (
-            conv_shape_of(attributes, image),
-            config_of(attributes, ConvConfig),
-        )
+        shape = conv_shape_of(attributes, image)
+        config = config_of(attributes, ConvConfig)
         return packer.conv2d(weights, shape, config).array()
 
     def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
@@ -50,26 +51,29 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
     def strassen(
         attributes: Attributes, sums: tuple[int, ...], factors: Array
     ) -> Array:
-        rows, config = (
-            prod(attributes.ints("outer")),
-            config_of(attributes, StrassenConfig),
-        )
+        rows = prod(attributes.ints("outer"))
+        config = config_of(attributes, StrassenConfig)
         return packer.strassen_factors(factors, rows, config).array()
 
     def winograd(
         attributes: Attributes, image: tuple[int, ...], packed: Array
     ) -> Array:
-        shape = winograd_shape_of(attributes, image)
+        shape = winograd_shape_of(attributes, image, winograd_kernel(attributes))
         config = config_of(attributes, WinogradConfig)
         return packer.plain_of_winograd(packed, shape, attributes.int("tile"), config)
+
+    def int8_winograd(
+        attributes: Attributes, image: tuple[int, ...], packed: Array
+    ) -> Array:
+        shape = winograd_shape_of(attributes, image, (KERNEL, KERNEL))
+        tile, config = attributes.int("tile"), config_of(attributes, WinogradConfig)
+        return packer.plain_of_int8_winograd(packed, shape, tile, config)
 
     def int8_conv2d(
         attributes: Attributes, image: tuple[int, ...], weights: Array
     ) -> Array:
-        shape, config = (
-            conv_shape_of(attributes, image),
-            config_of(attributes, ConvConfig),
-        )
+        shape = conv_shape_of(attributes, image)
+        config = config_of(attributes, ConvConfig)
         return packer.int8_conv2d(weights, shape, image[-1], config).array()
 
     def recurrence(
@@ -87,24 +91,5 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
         cpu.MatmulOp: matmul,
         cpu.StrassenMatmulOp: strassen,
         cpu.WinogradConv2dOp: winograd,
-        cpu.Int8WinogradConv2dOp: partial(plain_of_int8_winograd, packer),
+        cpu.Int8WinogradConv2dOp: int8_winograd,
     }
-
-
-def plain_of_int8_winograd(
-    packer: Packer, attributes: Attributes, image: tuple[int, ...], packed: Array
-) -> Array:
-    """The weights of which those of `cpu.int8_winograd_conv2d` are transformed."""
-    batch, _, height, width, lanes = image
-    top, left, bottom, right = attributes.ints("pads")
-    spec = Int8WinogradSpec(
-        batch,
-        attributes.int("input_channels"),
-        attributes.int("output_channels"),
-        (height, width),
-        (top, left, bottom, right),
-        attributes.int("tile"),
-        lanes=lanes,
-        config=config_of(attributes, WinogradConfig),
-    )
-    return packer.plain_of_int8_winograd(packed, spec)

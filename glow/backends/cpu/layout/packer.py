@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,6 @@ from glow.backends.cpu.layout.conv_shape import (
 )
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.lowering.target.core import Core
-
-if TYPE_CHECKING:
-    from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 
 
 class Packer(Protocol):
@@ -150,7 +147,9 @@ class Packer(Protocol):
         """[O, C, 3, 3] of bytes transformed, as one flat array of i16."""
         ...
 
-    def plain_of_int8_winograd(self, packed: Array, spec: Int8WinogradSpec) -> Array:
+    def plain_of_int8_winograd(
+        self, packed: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
+    ) -> Array:
         """[O, C, 3, 3] of what `int8_winograd` gives."""
         ...
 

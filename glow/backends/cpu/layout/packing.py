@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,6 @@ from glow.backends.cpu.layout.conv_shape import (
     choose_int8_winograd,
     has_word_dot,
     int8_conv2d_spec,
-    int8_winograd_spec,
     tuned_winograd_tile,
     winograd_spec,
 )
@@ -61,9 +60,6 @@ from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
-
-if TYPE_CHECKING:
-    from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 
 SIGNED_DOTS = ("dotprod", "mve")
 """Instructions that multiply signed bytes with signed ones only."""
@@ -277,16 +273,19 @@ class TargetPacker:
         self, weights: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
     ) -> DeferredArray:
         """[O, C, 3, 3] of bytes transformed, as one flat array of i16."""
-        from glow.backends.cpu.kernels.int8_winograd.weights import pack
+        from glow.backends.cpu.kernels.int8_winograd import weights as kernel
 
-        spec = int8_winograd_spec(shape, tile, self.lanes, config)
-        return pack(weights, spec, self.target)
+        spec = winograd_spec(shape, tile, self.lanes, config, kernel.Int8WinogradSpec)
+        return kernel.pack(weights, spec, self.target)
 
-    def plain_of_int8_winograd(self, packed: Array, spec: Int8WinogradSpec) -> Array:
+    def plain_of_int8_winograd(
+        self, packed: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
+    ) -> Array:
         """[O, C, 3, 3] of what `int8_winograd` gives."""
-        from glow.backends.cpu.kernels.int8_winograd.weights import unpack
+        from glow.backends.cpu.kernels.int8_winograd import weights as kernel
 
-        return unpack(packed, spec, self.target)
+        spec = winograd_spec(shape, tile, self.lanes, config, kernel.Int8WinogradSpec)
+        return kernel.unpack(packed, spec, self.target)
 
     def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
         """Whether the weights of a product of f32 are stored as bf16.

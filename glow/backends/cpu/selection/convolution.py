@@ -56,6 +56,12 @@ from glow.backends.cpu.kernels.winograd.tiling import (
     choose_winograd_tiling,
     scratch_sizes,
 )
+from glow.backends.cpu.layout.conv_shape import (
+    Winograd,
+    winograd_kernel,
+    winograd_shape_of,
+    winograd_spec,
+)
 from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection import plain
 from glow.backends.cpu.selection.common import (
@@ -143,6 +149,18 @@ def _sparse_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocati
     return invoke("sparse_conv2d", spec, named_first(build_sparse_conv2d), buffers)
 
 
+def winograd_sums(
+    attributes: Attributes,
+    image: SSAValue,
+    kernel: tuple[int, int],
+    kind: type[Winograd],
+) -> Winograd:
+    """The sums of a convolution by Winograd's method, as it is configured."""
+    shape = winograd_shape_of(attributes, shape_of(image), kernel)
+    config, lanes = config_of(attributes, WinogradConfig), shape_of(image)[-1]
+    return winograd_spec(shape, attributes.int("tile"), lanes, config, kind)
+
+
 def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     """One kernel for each phase, or one for all, on the instruction's scratch memory.
 
@@ -151,24 +169,14 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     """
     factors, image, weights, bias, *epilogue_operands = op.ins
     attributes = op.attributes_view()
-    batch, _, height, width, lanes = shape_of(image)
-    top, left, bottom, right = attributes.ints("pads")
-    spec = WinogradSpec(
-        batch,
-        attributes.int("input_channels"),
-        attributes.int("output_channels"),
-        (height, width),
-        (top, left, bottom, right),
-        attributes.int("tile"),
-        attributes.int("kernel"),
-        attributes.int("pool"),
-        lanes,
-        has_bias=True,
+    kernel = winograd_kernel(attributes)
+    spec = replace(
+        winograd_sums(attributes, image, kernel, WinogradSpec),
+        pool=attributes.int("pool"),
         epilogue=epilogue_of(op, epilogue_operands),
         element=_float_element(image),
         has_zero_taps=attributes.has("zero_taps"),
         axes=attributes.ints("axes"),
-        config=config_of(attributes, WinogradConfig),
     )
     _check_winograd(op, spec, target)
     patches, products, sizes = op.inouts

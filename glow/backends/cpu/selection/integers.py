@@ -13,7 +13,6 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import (
     ConvConfig,
     MatmulConfig,
-    WinogradConfig,
     config_of,
 )
 from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
@@ -35,6 +34,7 @@ from glow.backends.cpu.kernels.int8_winograd.kernel import (
     build_int8_winograd,
 )
 from glow.backends.cpu.kernels.int8_winograd.spec import (
+    KERNEL,
     Int8WinogradSpec,
     int8_winograd_tiling,
     scratch_sizes,
@@ -62,6 +62,7 @@ from glow.backends.cpu.selection.convolution import (
     check_supported,
     planes_of,
     window_of,
+    winograd_sums,
 )
 from glow.backends.cpu.selection.matmul import permuted_strides
 from glow.dialects import instr
@@ -102,20 +103,10 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     image, weights, bias, *epilogue_operands = op.ins
     attributes = op.attributes_view()
-    batch, _, height, width, lanes = shape_of(image)
-    top, left, bottom, right = attributes.ints("pads")
-    spec = Int8WinogradSpec(
-        batch,
-        attributes.int("input_channels"),
-        attributes.int("output_channels"),
-        (height, width),
-        (top, left, bottom, right),
-        attributes.int("tile"),
-        lanes=lanes,
-        has_bias=True,
+    spec = replace(
+        winograd_sums(attributes, image, (KERNEL, KERNEL), Int8WinogradSpec),
         epilogue=epilogue_of(op, epilogue_operands),
         zero_point=padding_of(attributes),
-        config=config_of(attributes, WinogradConfig),
     )
     check_supported(op, spec)
     spec = checked(op, spec, wrong_int8_winograd_config, target)

@@ -219,6 +219,8 @@ class Validator:
 
     def run(self, passes: Sequence[ModulePass]) -> None:
         """Apply the passes one after the other, and compare around each."""
+        named = (getattr(each, "target", None) for each in passes)
+        self.target = Target.from_string(next(filter(None, named), "host"))
         expected = self.results()
         self.has_padding = any(op.name == "cpu.pack" for op in self.module.walk())
         for compiler_pass in passes:
@@ -230,9 +232,6 @@ class Validator:
             compiler_pass.apply(context(), self.module)
             verify_module(self.module)
             check_ensures(compiler_pass, self.module)
-            target = getattr(compiler_pass, "target", None)
-            if isinstance(target, str):
-                self.target = Target.from_string(target)
             actual = self.results()
             self.compare(compiler_pass, actual, expected)
             expected = actual
