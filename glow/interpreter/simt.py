@@ -112,8 +112,8 @@ def to_elements(run: ThreadBlock, op: ToElementsOp) -> list[Array]:
 
 
 def from_elements(run: ThreadBlock, op: FromElementsOp) -> Array:
-    elements = np.stack([run.values[value] for value in op.elements], axis=1)
-    return elements.reshape(-1, *vector_shape(op.dest.type))
+    elements = np.broadcast_arrays(*(run.values[value] for value in op.elements))
+    return np.stack(elements, axis=1).reshape(-1, *vector_shape(op.dest.type))
 
 
 def bitcast(run: ThreadBlock, op: vector.BitcastOp) -> Array:

@@ -111,13 +111,11 @@ def _fused_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]
     return invoke("fused_rows", spec, build_fused_rows, buffers, len(op.outs))
 
 
-def _local_response_norm(
-    op: instr.InstructionOp, target: Target
-) -> Sequence[Invocation]:
-    require_f32(op)
+def local_response_norm_spec(op: instr.InstructionOp) -> LocalResponseNormSpec:
+    """The norm of an instruction on plain channels or blocks."""
     shape, attributes = shape_of(op.ins[0]), op.attributes_view()
     blocked = op.node is cpu.LocalResponseNormOp
-    spec = LocalResponseNormSpec(
+    return LocalResponseNormSpec(
         shape[0],
         attributes.int("channels") if blocked else shape[1],
         prod(shape[2:4] if blocked else shape[2:]),
@@ -127,6 +125,13 @@ def _local_response_norm(
         attributes.float("offset"),
         blocked,
     )
+
+
+def _local_response_norm(
+    op: instr.InstructionOp, target: Target
+) -> Sequence[Invocation]:
+    require_f32(op)
+    spec = local_response_norm_spec(op)
     return invoke("lrn", spec, build_local_response_norm, [op.outs[0], op.ins[0]])
 
 

@@ -69,6 +69,8 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         glow.AvgPool2dOp,
         cpu.DepthwiseConv2dOp,
         cpu.GroupedConv2dOp,
+        cpu.LocalResponseNormOp,
+        glow.LocalResponseNormOp,
     ),
 }
 """The keys of the table `ROWS` of each module here."""

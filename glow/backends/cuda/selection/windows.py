@@ -1,4 +1,4 @@
-"""Pools, depthwise convolutions and those of groups that lie in a block of channels."""
+"""Pools, depthwise convolutions, those of groups that lie in a block, and norms of channels."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.common import epilogue_of
 from glow.backends.cpu.selection.convolution import group_size, window_of
+from glow.backends.cpu.selection.normalization import local_response_norm_spec
+from glow.backends.cuda.kernels.channel_norm import (
+    ChannelNormSpec,
+    build_channel_norm,
+)
 from glow.backends.cuda.kernels.windows import WindowsSpec, build_windows
 from glow.backends.cuda.selection.choice import Choice, Row
 from glow.backends.cuda.selection.common import BiasEpilogue, launch
@@ -70,9 +75,22 @@ def _depthwise(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] 
     return launched(spec, choice, buffers)
 
 
+def _local_response_norm(
+    op: instr.InstructionOp, choice: Choice
+) -> Sequence[Invocation] | str:
+    if any(element_of(value) != f32 for value in (op.outs[0], op.ins[0])):
+        return "it computes in other elements than f32"
+    norm = local_response_norm_spec(op)
+    spec = ChannelNormSpec(norm, shape_of(op.ins[0])[-1] if norm.blocked else 1)
+    buffers = [op.outs[0], op.ins[0]]
+    return launch("channel_norm", spec, build_channel_norm, buffers)
+
+
 ROWS: Mapping[type[Operation], Row] = {
     glow.MaxPool2dOp: _pool,
     glow.AvgPool2dOp: _pool,
     cpu.DepthwiseConv2dOp: _depthwise,
     cpu.GroupedConv2dOp: _depthwise,
+    cpu.LocalResponseNormOp: _local_response_norm,
+    glow.LocalResponseNormOp: _local_response_norm,
 }

@@ -88,6 +88,22 @@ WINDOWS: dict[str, Graph] = {
     ),
 }
 
+NORMS: dict[str, Graph] = {
+    "response of blocks": Graph(
+        {"x": "1x8x6x6xf32"},
+        constant("w", 8, 8, 1, 1) + "  %c = glow.conv2d %x, %w : tensor<1x8x6x6xf32>\n"
+        "  %r = glow.local_response_norm %c size 5 : tensor<1x8x6x6xf32>",
+        "1x8x6x6xf32",
+        {"channel_norm"},
+    ),
+    "response of planes": Graph(
+        {"x": "2x7x5x3xf32"},
+        "  %r = glow.local_response_norm %x size 4 : tensor<2x7x5x3xf32>",
+        "2x7x5x3xf32",
+        {"channel_norm"},
+    ),
+}
+
 ELEMENTS: dict[str, Graph] = {
     "fused": Graph(
         {"x": "3x20xf32", "y": "20xf32"},
@@ -214,7 +230,7 @@ HALVES = {
     **{f"products of {element}": half_products(element) for element in ("bf16", "f16")},
 }
 
-GRAPHS = {**WINDOWS, **ELEMENTS, **MOVEMENT, **PRODUCTS, **HALVES}
+GRAPHS = {**WINDOWS, **NORMS, **ELEMENTS, **MOVEMENT, **PRODUCTS, **HALVES}
 """By name; what they compute is the interpreter's."""
 
 

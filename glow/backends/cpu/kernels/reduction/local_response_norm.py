@@ -65,12 +65,13 @@ def build_local_response_norm(
     return _build_blocked(spec, target, name)
 
 
-def _normalised(
+def normalised(
     builder: LoopBuilder,
     spec: LocalResponseNormSpec,
     value: SSAValue,
     squares: SSAValue,
 ) -> SSAValue:
+    """A value over the power of what its window's squares make."""
     factor = builder.like(spec.alpha / spec.size, value)
     base = builder.fma(squares, factor, builder.like(spec.bias, value))
     return builder.divf(
@@ -98,7 +99,7 @@ def _build_plain(spec: LocalResponseNormSpec, target: Target, name: str) -> Kern
                 zero = builder.constant(0.0, types.vector_type((length,)))
                 squares = builder.carry(first, last, 1, [zero], square)[0]
                 value = builder.vector_load(length, source, n, c, position)
-                result = _normalised(builder, spec, value, squares)
+                result = normalised(builder, spec, value, squares)
                 builder.vector_store(result, out, n, c, position)
 
             for_each_vector(builder, spec.plane, target.lanes(32), vector)
@@ -130,7 +131,7 @@ def _build_blocked(spec: LocalResponseNormSpec, target: Target, name: str) -> Ke
                     for k in (-1, 0, 1)
                 ]
                 total = _window_sum(builder, spec, around)
-                result = _normalised(builder, spec, value, total)
+                result = normalised(builder, spec, value, total)
                 builder.vector_store(result, out, n, cb, p, 0)
 
             chunks.walk(builder, unit, 1, 1, pixel)
