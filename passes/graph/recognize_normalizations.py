@@ -10,8 +10,13 @@
   becomes
     %y = glow.layer_norm %x, %scale, %bias axis 2 epsilon ...
 
-    (or %n = glow.mul %c, (glow.rsqrt %v + epsilon);
-     torch-mlir computes %v in f64, of a converted %x)
+    (or %n = glow.mul %c, (glow.rsqrt %v + epsilon), maybe times %scale;
+     torch-mlir computes %v in f64, of a converted %x;
+     Flax as glow.relu (mean(x * x) - %m * %m))
+
+    the same over axes [1, 2] of [N, H, W, C], or [1, 2, 4] of [N, H, W, G, C / G]
+  becomes
+    glow.layer_norm of %x as [N, G, C / G, H, W], axis 2, between transposes
 
     %e = glow.exp %x                            (or of x - max(x))
     %y = glow.div %e, (glow.reduce_sum %e axes [1] keepdims)
@@ -77,11 +82,23 @@ def normalized(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
 
 
 def normalized_product(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
-    """The same for `(x - mean) * rsqrt(variance + epsilon)`."""
-    first, second = op.inputs
-    return _normalized(builder, first, second, glow.RsqrtOp) or _normalized(
-        builder, second, first, glow.RsqrtOp
-    )
+    """The same for `(x - mean) * rsqrt(variance + epsilon)`, which may come times a scale."""
+    for centred, factor in (op.inputs, op.inputs[::-1]):
+        root, scale = _scaled_root(factor)
+        found = _normalized(builder, centred, root, glow.RsqrtOp)
+        if found is not None:
+            return found if scale is None else builder.node(glow.MulOp, found, scale)
+    return None
+
+
+def _scaled_root(factor: SSAValue) -> tuple[SSAValue, SSAValue | None]:
+    """A factor without the constant that it is multiplied by, and the constant."""
+    owner = factor.owner
+    if isinstance(owner, glow.MulOp):
+        for root, scale in (owner.inputs, owner.inputs[::-1]):
+            if isinstance(root.owner, glow.RsqrtOp) and _is_parameter(scale):
+                return root, scale
+    return factor, None
 
 
 def _normalized(
@@ -96,13 +113,46 @@ def _normalized(
     if mean is None or mean[0] is not x or not isinstance(total, glow.AddOp):
         return None
     for variance, epsilon in (total.operands[:2], total.operands[1::-1]):
-        number, found = number_of(epsilon), reduced(_wide(variance), glow.ReduceMeanOp)
-        if number is None or found is None or found[1] != mean[1]:
-            continue
-        axis = _trailing_axis(x, mean[1])
-        if axis is not None and _is_square_of_centred(found[0], centred, mean):
-            return _layer_norm(builder, x, axis, number)
+        number = number_of(epsilon)
+        if number is not None and _is_variance(variance, centred, mean):
+            axis = _trailing_axis(x, mean[1])
+            if axis is not None:
+                return _layer_norm(builder, x, axis, number)
+            return _group_norm(builder, x, mean[1], number)
     return None
+
+
+def _is_variance(
+    value: SSAValue, centred: SSAValue, mean: tuple[SSAValue, tuple[int, ...]]
+) -> bool:
+    """Whether a value is mean((x - mean(x))^2), or mean(x^2) - mean(x)^2 that is not negative."""
+    found = reduced(_wide(value), glow.ReduceMeanOp)
+    if found is not None:
+        return found[1] == mean[1] and _is_square_of_centred(found[0], centred, mean)
+    subtraction = centred.owner
+    assert isinstance(subtraction, glow.SubOp)
+    subtrahend = subtraction.operands[1]
+    positive = _unshaped(value).owner
+    if not isinstance(positive, glow.ReluOp) or value.type != subtrahend.type:
+        return False
+    difference = _unshaped(positive.operands[0]).owner
+    if not isinstance(difference, glow.SubOp):
+        return False
+    squares, subtracted = (_unshaped(one).owner for one in difference.inputs)
+    return (
+        isinstance(squares, glow.ReduceMeanOp)
+        and squares.attributes_view().ints("axes") == mean[1]
+        and _is_square(squares.input, mean[0])
+        and isinstance(subtracted, glow.MulOp)
+        and {_unshaped(one) for one in subtracted.inputs} == {_unshaped(subtrahend)}
+    )
+
+
+def _unshaped(value: SSAValue) -> SSAValue:
+    """The value before reshapes: statistics lose the axes that they are over, and get them back."""
+    while isinstance(owner := value.owner, glow.ReshapeOp):
+        value = owner.input
+    return value
 
 
 def _wide(value: SSAValue) -> SSAValue:
@@ -146,6 +196,30 @@ def _layer_norm(
     )
     scale = builder.insert(ones).results[0]
     return builder.node(glow.LayerNormOp, x, scale, axis=axis, epsilon=epsilon)
+
+
+def _group_norm(
+    builder: NodeBuilder, x: SSAValue, axes: tuple[int, ...], epsilon: float
+) -> SSAValue | None:
+    """Channels that come last, normalized one by one or in groups, each over its plane."""
+    shape = shape_of(x)
+    batch, *plane = shape[: len(shape) - 1]
+    channels, groups = shape[-1], shape[-1]
+    if axes == (*range(1, len(shape) - 2), len(shape) - 1):
+        groups, channels = plane.pop(), shape[-1] * shape[-2]
+    elif axes != tuple(range(1, len(shape) - 1)):
+        return None
+    if not plane:
+        return None
+    source = x.owner.input if isinstance(x.owner, glow.ReshapeOp) else x
+    flat = builder.reshape(source, [batch, *plane, channels])
+    rank = len(plane) + 2
+    moved = builder.transpose(flat, [0, rank - 1, *range(1, rank - 1)])
+    grouped = builder.reshape(moved, [batch, groups, channels // groups, *plane])
+    normal = _layer_norm(builder, grouped, 2, epsilon)
+    back = builder.reshape(normal, [batch, channels, *plane])
+    back = builder.transpose(back, [0, *range(2, rank), 1])
+    return builder.reshape(back, shape)
 
 
 def softmax(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:

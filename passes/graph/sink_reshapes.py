@@ -9,6 +9,7 @@
 | `slice(batch_norm(x))`          | `batch_norm(slice(x))`, where channels stay     |
 | `concat(f(x), f(y))`            | `f(concat(x, y))`: one node, where no product   |
 |                                 | would absorb f                                  |
+| `reshape(reshape(x))`           | `reshape(x)`                                    |
 | `reshape(layer(reshape(x)) + c)`| `matmul(x, w) + c`, where the first axes are     |
 |                                 | merged and split again                          |
 | `op(slice(x), c), op(slice(x), d)`, joined again | `op(x, concat(c, d))`          |
@@ -50,6 +51,14 @@ def below_function(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     return builder.create(
         type(move), [computed], attributes_of(move), types=[_type_of(op)]
     )
+
+
+def merge(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """One reshape for two."""
+    first = op.inputs[0].owner
+    if not isinstance(first, glow.ReshapeOp):
+        return None
+    return builder.reshape(first.input, shape_of(op.results[0]))
 
 
 def below_batch_norm(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
@@ -205,7 +214,7 @@ class SinkReshapesPass(RewritePass):
     rewrites = {
         **dict.fromkeys(FUNCTIONS, (below_function,)),
         glow.BatchNormOp: (below_batch_norm,),
-        glow.ReshapeOp: (layer_of_all_axes,),
+        glow.ReshapeOp: (merge, layer_of_all_axes),
         glow.SliceOp: (slice_first,),
         glow.ConcatOp: (concat_first, join_arithmetic),
     }

@@ -107,3 +107,66 @@ func.func @wide_variance(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %y = glow.mul %c, %r : tensor<2x4xf32>
   func.return %y : tensor<2x4xf32>
 }
+
+// Flax has mean(x^2) - mean(x)^2, without the axes meanwhile, and multiplies the scale first.
+// CHECK-LABEL: func.func @flax(
+// CHECK: %[[SCALE:.*]] = glow.mul %{{.*}}, %scale : tensor<4xf32>
+// CHECK: glow.layer_norm %x, %[[SCALE]] axis 1 epsilon 1.000000e-06 : tensor<2x4xf32>
+// CHECK-NEXT: func.return
+func.func @flax(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %scale = glow.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %epsilon = glow.splat 1.0e-6 : tensor<1x1xf32>
+  %m = glow.reduce_mean %x axes [1] keepdims : tensor<2x1xf32>
+  %n = glow.reshape %m : tensor<2xf32>
+  %s = glow.mul %x, %x : tensor<2x4xf32>
+  %q = glow.reduce_mean %s axes [1] : tensor<2xf32>
+  %p = glow.mul %n, %n : tensor<2xf32>
+  %d = glow.sub %q, %p : tensor<2xf32>
+  %v = glow.relu %d : tensor<2xf32>
+  %w = glow.reshape %v : tensor<2x1xf32>
+  %e = glow.add %w, %epsilon : tensor<2x1xf32>
+  %r = glow.rsqrt %e : tensor<2x1xf32>
+  %f = glow.mul %r, %scale : tensor<2x4xf32>
+  %c = glow.sub %x, %m : tensor<2x4xf32>
+  %y = glow.mul %c, %f : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}
+
+// Groups of channels that come last.
+// CHECK-LABEL: func.func @groups(
+// CHECK-NEXT: %[[X:.*]] = glow.reshape %x : tensor<2x3x5x6xf32>
+// CHECK-NEXT: %[[T:.*]] = glow.transpose %[[X]] permutation [0, 3, 1, 2] : tensor<2x6x3x5xf32>
+// CHECK-NEXT: %[[G:.*]] = glow.reshape %[[T]] : tensor<2x2x3x3x5xf32>
+// CHECK-NEXT: %[[ONES:.*]] = glow.splat 1.000000e+00 : tensor<3x3x5xf32>
+// CHECK-NEXT: %[[N:.*]] = glow.layer_norm %[[G]], %[[ONES]] axis 2 : tensor<2x2x3x3x5xf32>
+// CHECK-NEXT: %[[C:.*]] = glow.reshape %[[N]] : tensor<2x6x3x5xf32>
+// CHECK-NEXT: %[[B:.*]] = glow.transpose %[[C]] permutation [0, 2, 3, 1] : tensor<2x3x5x6xf32>
+// CHECK-NEXT: glow.reshape %[[B]] : tensor<2x3x5x2x3xf32>
+func.func @groups(%x: tensor<2x3x5x2x3xf32>) -> tensor<2x3x5x2x3xf32> {
+  %epsilon = glow.splat 1.0e-5 : tensor<f32>
+  %m = glow.reduce_mean %x axes [1, 2, 4] keepdims : tensor<2x1x1x2x1xf32>
+  %c = glow.sub %x, %m : tensor<2x3x5x2x3xf32>
+  %s = glow.mul %c, %c : tensor<2x3x5x2x3xf32>
+  %v = glow.reduce_mean %s axes [1, 2, 4] keepdims : tensor<2x1x1x2x1xf32>
+  %e = glow.add %v, %epsilon : tensor<2x1x1x2x1xf32>
+  %r = glow.rsqrt %e : tensor<2x1x1x2x1xf32>
+  %y = glow.mul %c, %r : tensor<2x3x5x2x3xf32>
+  func.return %y : tensor<2x3x5x2x3xf32>
+}
+
+// Each channel by itself, as instance normalization has it.
+// CHECK-LABEL: func.func @instances(
+// CHECK-NEXT: %[[T:.*]] = glow.transpose %x permutation [0, 2, 1] : tensor<2x3x5xf32>
+// CHECK-NEXT: %[[G:.*]] = glow.reshape %[[T]] : tensor<2x3x1x5xf32>
+// CHECK: glow.layer_norm %[[G]], %{{.*}} axis 2 : tensor<2x3x1x5xf32>
+func.func @instances(%x: tensor<2x5x3xf32>) -> tensor<2x5x3xf32> {
+  %epsilon = glow.splat 1.0e-5 : tensor<f32>
+  %m = glow.reduce_mean %x axes [1] keepdims : tensor<2x1x3xf32>
+  %c = glow.sub %x, %m : tensor<2x5x3xf32>
+  %s = glow.mul %c, %c : tensor<2x5x3xf32>
+  %v = glow.reduce_mean %s axes [1] keepdims : tensor<2x1x3xf32>
+  %e = glow.add %v, %epsilon : tensor<2x1x3xf32>
+  %r = glow.sqrt %e : tensor<2x1x3xf32>
+  %y = glow.div %c, %r : tensor<2x5x3xf32>
+  func.return %y : tensor<2x5x3xf32>
+}

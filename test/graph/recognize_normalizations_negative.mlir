@@ -98,3 +98,38 @@ func.func @variance_of_another(%x: tensor<2x4xf32>, %z: tensor<2x4xf64>) -> tens
   %y = glow.mul %c, %r : tensor<2x4xf32>
   func.return %y : tensor<2x4xf32>
 }
+
+// The statistics are over all images, as in training a batch normalization.
+// CHECK-LABEL: func.func @over_the_batch(
+// CHECK-NOT: glow.layer_norm
+// CHECK: func.return
+func.func @over_the_batch(%x: tensor<2x5x3xf32>) -> tensor<2x5x3xf32> {
+  %epsilon = glow.splat 1.0e-5 : tensor<f32>
+  %m = glow.reduce_mean %x axes [0, 1] keepdims : tensor<1x1x3xf32>
+  %c = glow.sub %x, %m : tensor<2x5x3xf32>
+  %s = glow.mul %c, %c : tensor<2x5x3xf32>
+  %v = glow.reduce_mean %s axes [0, 1] keepdims : tensor<1x1x3xf32>
+  %e = glow.add %v, %epsilon : tensor<1x1x3xf32>
+  %r = glow.rsqrt %e : tensor<1x1x3xf32>
+  %y = glow.mul %c, %r : tensor<2x5x3xf32>
+  func.return %y : tensor<2x5x3xf32>
+}
+
+// The mean of another value is subtracted from the mean of the squares.
+// CHECK-LABEL: func.func @difference_of_others(
+// CHECK-NOT: glow.layer_norm
+// CHECK: func.return
+func.func @difference_of_others(%x: tensor<2x4xf32>, %z: tensor<2x1xf32>) -> tensor<2x4xf32> {
+  %epsilon = glow.splat 1.0e-6 : tensor<f32>
+  %m = glow.reduce_mean %x axes [1] keepdims : tensor<2x1xf32>
+  %s = glow.mul %x, %x : tensor<2x4xf32>
+  %q = glow.reduce_mean %s axes [1] keepdims : tensor<2x1xf32>
+  %p = glow.mul %z, %z : tensor<2x1xf32>
+  %d = glow.sub %q, %p : tensor<2x1xf32>
+  %v = glow.relu %d : tensor<2x1xf32>
+  %e = glow.add %v, %epsilon : tensor<2x1xf32>
+  %r = glow.rsqrt %e : tensor<2x1xf32>
+  %c = glow.sub %x, %m : tensor<2x4xf32>
+  %y = glow.mul %c, %r : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}

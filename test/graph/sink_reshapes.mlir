@@ -99,3 +99,13 @@ func.func @layer_of_all_axes(%x: tensor<2x5x3xf32>) -> tensor<2x5x2x2xf32> {
   %y = glow.reshape %2 : tensor<2x5x2x2xf32>
   func.return %y : tensor<2x5x2x2xf32>
 }
+
+// Two reshapes are one.
+// CHECK-LABEL: func.func @merge(
+// CHECK-NEXT: %y = glow.reshape %x : tensor<3x4xf32>
+// CHECK-NEXT: func.return %y
+func.func @merge(%x: tensor<2x6xf32>) -> tensor<3x4xf32> {
+  %0 = glow.reshape %x : tensor<12xf32>
+  %y = glow.reshape %0 : tensor<3x4xf32>
+  func.return %y : tensor<3x4xf32>
+}

@@ -20,12 +20,14 @@ from same_networks import (
     HEADS,
     IMAGE,
     LENGTH,
+    PLANE_GROUPS,
     SERIES,
     STATES,
     STEPS,
     TOKENS,
     WIDTH,
     encoder_weights,
+    grouped_weights,
     pieces_weights,
     residual_weights,
 )
@@ -113,6 +115,16 @@ def pieces(x):
     return jax.nn.log_softmax(x.transpose(0, 2, 1) @ w["head"].T + w["head_bias"])
 
 
+def grouped(x):
+    w = grouped_weights()
+    x = conv(x, w["stem"])
+    y = x.reshape(*x.shape[:3], PLANE_GROUPS, -1)
+    mean, variance = (f((1, 2, 4), keepdims=True) for f in (y.mean, y.var))
+    y = ((y - mean) * lax.rsqrt(variance + 1e-5)).reshape(x.shape)
+    y = jax.nn.relu(y * w["scale"] + w["bias"])
+    return conv(y, w["second"]).mean((1, 2)) @ w["head"].T + w["head_bias"]
+
+
 def write(function, *examples):
     text = str(jax.jit(function).lower(*examples).compiler_ir("stablehlo"))
     (FOLDER / f"jax_{function.__name__}.mlir").write_text(text)
@@ -122,4 +134,5 @@ if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
     write(residual, np.zeros(IMAGE, np.float32))
     write(encoder, np.zeros(TOKENS, np.float32), np.ones(TOKENS[:2], bool))
+    write(grouped, np.zeros(IMAGE, np.float32))
     write(pieces, np.zeros(SERIES, np.float32))

@@ -103,6 +103,32 @@ def residual():
     return layer.model([("x", TensorProto.FLOAT, IMAGE)], x, (IMAGE[0], CLASSES))
 
 
+PLANE_GROUPS = 4
+
+
+def grouped_weights():
+    """Of two convolutions with a group normalization between, and a dense layer."""
+    weights = Weights(17)
+    weights.add((CHANNELS, 3, 3, 3), "stem")
+    weights.add_scales(CHANNELS, "scale")
+    weights.add(CHANNELS, "bias")
+    weights.add((CHANNELS, CHANNELS, 3, 3), "second")
+    weights.add((CLASSES, CHANNELS), "head")
+    weights.add(CLASSES, "head_bias")
+    return weights
+
+
+def grouped():
+    """Two convolutions with a group normalization between, and a dense layer."""
+    layer = Layers(grouped_weights())
+    x = layer("Conv", layer("Transpose", "x", perm=[0, 3, 1, 2]), "stem", pads=[1] * 4)
+    groups = {"num_groups": PLANE_GROUPS, "epsilon": 1e-5}
+    x = layer("Relu", layer("GroupNormalization", x, "scale", "bias", **groups))
+    x = layer("GlobalAveragePool", layer("Conv", x, "second", pads=[1] * 4))
+    x = layer("Gemm", layer("Flatten", x), "head", "head_bias", transB=1)
+    return layer.model([("x", TensorProto.FLOAT, IMAGE)], x, (IMAGE[0], CLASSES))
+
+
 BATCH, LENGTH, WIDTH, HEADS, INNER, WORDS = 2, 5, 16, 2, 32, 7
 TOKENS = (BATCH, LENGTH, WIDTH)
 

@@ -6,6 +6,7 @@ JAX 0.10 and torch 2.13 with torch-mlir have printed; the others are those of `s
 
 from collections import Counter
 from hashlib import sha256
+from itertools import dropwhile
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from onnx import helper, numpy_helper
 
 import glow
 from glow.dialects import glow as nodes
-from glow.dialects.node import NodeOp
+from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.frontends.mlir import parse_text
 from glow.frontends.onnx import import_model
 from glow.frontends.stablehlo.convert_stablehlo_to_glow import (
@@ -64,7 +65,7 @@ def optimized(source):
     """The names of an optimized graph's operations, and each with what it is computed of.
 
     These terms have no order, as independent operations have none. Constants, which stand in any
-    order and hold other values, are their types alone.
+    order and hold other values, are their types alone, without axes of size 1 in front.
     """
     context = new_context()
     if isinstance(source, Path):
@@ -76,7 +77,9 @@ def optimized(source):
     terms, names = {}, []
     for op in module.walk():
         if isinstance(op, nodes.ConstantOp | nodes.SplatOp):
-            terms[op.results[0]] = f"constant {op.results[0].type}"
+            value = op.results[0]
+            shape = [*dropwhile((1).__eq__, shape_of(value))]
+            terms[value] = f"constant {shape} {element_of(value)}"
         elif isinstance(op, NodeOp):
             names.append(op.name)
             attributes = sorted((name, str(at)) for name, at in op.properties.items())
@@ -127,6 +130,10 @@ def example(*shape):
 def test_residual_network():
     model = same_networks.residual()
     check("residual", ("jax", "torch"), model, example(*same_networks.IMAGE))
+
+
+def test_group_norm_of_channels_that_come_last():
+    check("grouped", ("jax",), same_networks.grouped(), example(*same_networks.IMAGE))
 
 
 def test_encoder_layer():
