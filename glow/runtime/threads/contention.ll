@@ -5,7 +5,9 @@
 ; the scheduler; half of the threads are done sooner. So each thread measures for how long
 ; it was kept from running, and after calls that lost a quarter of their time the next ones
 ; get half of the threads, for a while that doubles as long as it does not help to retry.
-; Results do not depend on the number of threads.
+; One slow call among fast ones is less than that: the time of some 20 ms of calls counts, of
+; which the older ones fade. A call that retries decides alone, for what came before it is
+; then set to a quarter. Results do not depend on the number of threads.
 ;
 ; Memory model: these are hints. `@until` and `@lost` are touched by many threads at once,
 ; so they are atomic, but monotonic, since nothing else is ordered by them. The other
@@ -14,11 +16,12 @@
 
 @shortest_backoff = private constant i64 20000000    ; nanoseconds with fewer threads
 @longest_backoff = private constant i64 200000000
+@longest_memory = private constant i64 32000000      ; nanoseconds of calls, then halved
 
 @until = private global i64 0, align 64              ; calls get fewer threads before
 @backoff = private global i64 0, align 8             ; the next one; at least the shortest
 @lost = private global i64 0, align 64               ; by all threads of this call
-@recent_loss = private global i64 0, align 64        ; sums in which older calls count less
+@recent_loss = private global i64 0, align 64        ; sums that are halved now and then
 @recent_time = private global i64 0, align 8
 
 ; The threads of a call that begins at `now` beside `others`.
@@ -59,12 +62,8 @@ define private void @judge(i64 %begin) {
   %loss = atomicrmw xchg ptr @lost, i64 0 monotonic
   %loss_before = load i64, ptr @recent_loss
   %time_before = load i64, ptr @recent_time
-  %loss_part = ashr i64 %loss_before, 2
-  %time_part = ashr i64 %time_before, 2
-  %loss_kept = sub i64 %loss_before, %loss_part
-  %time_kept = sub i64 %time_before, %time_part
-  %losses = add i64 %loss_kept, %loss
-  %times = add i64 %time_kept, %passed
+  %losses = add i64 %loss_before, %loss
+  %times = add i64 %time_before, %passed
   %fourfold = shl i64 %losses, 2
   %contended = icmp sgt i64 %fourfold, %times
   %shortest = load i64, ptr @shortest_backoff
@@ -83,8 +82,13 @@ done:
   %next = select i1 %contended, i64 %longer, i64 %shorter
   %limited = call i64 @llvm.smin.i64(i64 %next, i64 %longest)
   store i64 %limited, ptr @backoff
-  %next_losses = select i1 %contended, i64 0, i64 %losses
-  %next_times = select i1 %contended, i64 0, i64 %times
+  %memory = load i64, ptr @longest_memory
+  %is_long = icmp sgt i64 %times, %memory
+  %halving = zext i1 %is_long to i64
+  %next_times = ashr i64 %times, %halving
+  %fewer_losses = ashr i64 %losses, %halving
+  %quarter = ashr i64 %next_times, 2
+  %next_losses = select i1 %contended, i64 %quarter, i64 %fewer_losses
   store i64 %next_losses, ptr @recent_loss
   store i64 %next_times, ptr @recent_time
   ret void
