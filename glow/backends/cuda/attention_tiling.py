@@ -56,9 +56,10 @@ def copies_of(spec: AttentionSpec) -> int:
 
 
 def has_tails(spec: AttentionSpec) -> bool:
-    """Whether rows end in zeros, so that copies have sizes of their own."""
+    """Whether rows, or blocks of keys, end in zeros, so that copies have sizes of their own."""
     pitches = spec.pitch, spec.value_pitch
-    return pitches != (spec.queries.depth, spec.values.outer)
+    has_whole_blocks = spec.keys.outer % spec.tile.keys == 0
+    return pitches != (spec.queries.depth, spec.values.outer) or not has_whole_blocks
 
 
 def registers_of(spec: AttentionSpec) -> int:

@@ -104,32 +104,38 @@ def test_a_missing_swizzle_is_found(number: int) -> None:
 
 
 LARGE = [
-    (0, 64, "sm_80"),
-    (0, 80, "sm_80"),
-    (0, 128, "sm_90"),
-    (1, 64, "sm_90"),
-    (1, 128, "sm_80"),
-    (4, 64, "sm_80"),
-    (4, 128, "sm_90"),
+    (0, 64, "sm_80", 512),
+    (0, 80, "sm_80", 512),
+    (0, 128, "sm_90", 512),
+    (1, 64, "sm_90", 512),
+    (1, 64, "sm_90", 197),
+    (1, 128, "sm_80", 512),
+    (4, 64, "sm_80", 512),
+    (4, 128, "sm_90", 512),
 ]
-"""Numbers of formats, heads, and GPUs."""
+"""Numbers of formats, heads, GPUs, and how many queries and keys there are."""
 
 
 REGISTERS_OFF = 64
 """What a count of a thread's registers may be off by."""
 
 
-def large(number: int, head: int, mask: str, name: str = "sm_90") -> AttentionCase:
-    """An attention of 512 queries and keys in the format of a number."""
-    case = fixed_attention(number, Sizes(8, 12, 512, 512, head, head), mask)
+def large(
+    number: int, head: int, mask: str, name: str = "sm_90", keys: int = 512
+) -> AttentionCase:
+    """An attention of as many queries as keys in the format of a number."""
+    case = fixed_attention(number, Sizes(8, 12, keys, keys, head, head), mask)
     tile = choose_tile(case.spec, GPU_MACHINES[name])
     case.spec = replace(case.spec, tile=tile)
     return case
 
 
-@pytest.mark.parametrize(("number", "head", "name"), LARGE)
-def test_no_kernel_spills(number: int, head: int, name: str, tmp_path: Path) -> None:
-    case = large(number, head, "causal and added" if head == 80 else "causal", name)
+@pytest.mark.parametrize(("number", "head", "name", "keys"), LARGE)
+def test_no_kernel_spills(
+    number: int, head: int, name: str, keys: int, tmp_path: Path
+) -> None:
+    mask = "causal and added" if head == 80 else "causal" if keys == 512 else "none"
+    case = large(number, head, mask, name, keys)
     kernel = case.kernel
     text = gpu_kernels_ptx([kernel], Target.from_string(name))
     assert ("glow_shared_memory" in text) == bool(kernel.dynamic_bytes)
