@@ -83,6 +83,8 @@ def machine_code(text: str, gpu: str) -> bytes | None:
     ptxas = find_ptxas()
     if ptxas is None:
         return None
+    if re.search(rf"^\.target {gpu}a\b", text, re.MULTILINE):
+        gpu += "a"  # With what this GPU has and later ones have not.
     cache, content = ObjectCache(), f"cubin {assembler_version(ptxas)}{text}"
     key = cache_key(content, gpu)
     if (entry := cache.load(key)) is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from glow.backends.cpu.program.program import KernelRequest, Program
+from glow.backends.cuda.code_generator import CodeGenerators
 from glow.backends.cuda.driver import capability
 from glow.backends.cuda.gpu_to_llvm import kernels_llvm
 from glow.backends.cuda.kernel_assembly import KernelAssembly, stored_assembly
@@ -30,11 +32,10 @@ from glow.dialects.memref import PrefetchOp
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.kernel import is_kernel
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
-from glow.lowering.target.llvm_library import llvm
 from glow.lowering.target.target import Target
 from glow.lowering.type_guards import is_memref
 from glow.runtime.caches.object_cache import ObjectCache, cache_key
-from glow.runtime.native_code import llvm_target, parse, target_machine, workers
+from glow.runtime.native_code import workers
 
 ENTRY = "_entry"
 BLOCK = 32
@@ -114,14 +115,14 @@ def kernels_text(kernels: list[FuncOp], target: Target) -> str:
     return "\n".join([DECLARATIONS, text, *map(entry_text, kernels)])
 
 
-def assembly(text: str, target: Target) -> str:
-    """The PTX of LLVM IR, after LLVM's passes."""
-    machine = target_machine(target)
-    parsed = parse(text, target, machine)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    passes = llvm.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(parsed, passes)
-    return machine.emit_assembly(parsed)
+def assembly(
+    text: str, target: Target, generators: CodeGenerators | None = None
+) -> str:
+    """The PTX of LLVM IR, by processes that there are or by one for this text."""
+    if generators is not None:
+        return generators.assembly(text, target)
+    with closing(CodeGenerators()) as own:
+        return own.assembly(text, target)
 
 
 def module_ptx(module: ModuleOp, target: Target) -> str:
@@ -192,17 +193,17 @@ def kernel_assemblies(
     """What `use(name, assembly)` makes of a program's kernels, by name.
 
     Assemblies are from the cache on disk where they are known. LLVM works, and they are used,
-    in threads of their own, while this one builds the next kernel.
+    beside this thread, which builds the next kernel.
     """
     cache, found = ObjectCache(), dict[str, Future[Used]]()
-    llvm_target(target.triple)  # Its machines are there before threads ask for them.
 
     def assemble(key: str, name: str, kernel: KernelText) -> Used:
-        made = replace(kernel.assembled, text=assembly(kernel.text, target))
+        text = assembly(kernel.text, target, generators)
+        made = replace(kernel.assembled, text=text)
         cache.store(key, [made.stored()])
         return use(name, made)
 
-    with workers() as pool:
+    with closing(CodeGenerators()) as generators, workers() as pool:
         for name, request in program.requests().items():
             version = f"ptx {program.version}{name} {request.spec!r}"
             key = cache_key(version, target)

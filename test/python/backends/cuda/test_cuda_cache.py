@@ -212,11 +212,14 @@ def test_machine_code_is_made_once_for_a_gpu_and_an_assembler(
     calls = (tmp_path / "calls").read_text
     assert len(calls().splitlines()) == 1
     assembler.machine_code("// other", "sm_90")
+    own = assembler.machine_code(".version 8.0\n.target sm_90a\n", "sm_90")
+    assert own is not None
+    assert b"-arch=sm_90a" in own
     assembler.machine_code("// text", "sm_86")
-    assert len(calls().splitlines()) == 3
+    assert len(calls().splitlines()) == 4
     made = stand_in(tmp_path, 2)
     assembler.machine_code("// text", "sm_90")
-    assert len(calls().splitlines()) == 4
+    assert len(calls().splitlines()) == 5
     made = stand_in(tmp_path, 3, status=255)
     assert assembler.machine_code("// text", "sm_90") is None
     monkeypatch.setattr(assembler, "find_ptxas", lambda: None)
