@@ -31,7 +31,7 @@ from gradient_checks import (
     check_gradient_graph,
     check_native_gradient,
 )
-from kernels.config_checks import check_configs
+from kernels.config_checks import SEED_STEP, check_configs
 from model_mutations import check_model_mutation
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
@@ -56,7 +56,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "native-gradients": (check_native_gradient, 4),
     "states": (check_state, 1),
     "partitions": (check_partition, 2),
-    "configs": (check_configs, 4),
+    "configs": (check_configs, SEED_STEP),
     "mutated-texts": (check_mutation, 1),
     "mutated-models": (check_model_mutation, 1),
 }

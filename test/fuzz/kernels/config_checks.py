@@ -22,6 +22,17 @@ from glow.lowering.target.target import host_target
 from glow.tuning import choices
 from glow.tuning.records import kernel_key
 
+SEED_STEP = 3
+"""From a seed to the next one."""
+
+KINDS = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8}
+RESULTS = {
+    "ConvInteger": TensorProto.INT32,
+    "MatMulInteger": TensorProto.INT32,
+    "QLinearConv": TensorProto.UINT8,
+}
+"""Of inputs and of operators, where they are not floats."""
+
 Array = np.ndarray[Any, Any]
 Parts = tuple[dict[str, Array], dict[str, Array], list[tuple[Any, ...]]]
 """Inputs, weights, and nodes as (operator, inputs, outputs, attributes)."""
@@ -30,7 +41,7 @@ Parts = tuple[dict[str, Array], dict[str, Array], list[tuple[Any, ...]]]
 def check_configs(seed: int, most: int | None = None) -> int:
     """Compile a network with all other candidates, or with so many; the number of comparisons."""
     random = np.random.default_rng(seed)
-    name = list(FAMILIES)[seed // 4 % len(FAMILIES)]
+    name = list(FAMILIES)[seed // SEED_STEP % len(FAMILIES)]
     inputs, weights, nodes = FAMILIES[name](random)
     model = network(inputs, weights, nodes)
     asked: dict[str, Any] = {}
@@ -58,16 +69,14 @@ def network(
     inputs: Mapping[str, Array], weights: Mapping[str, Array], nodes: list[Any]
 ) -> onnx.ModelProto:
     """The model of some nodes."""
-    kinds = {np.dtype(np.uint8): TensorProto.UINT8}
     results = [name for _, _, outputs, _ in nodes for name in outputs if name[0] == "y"]
-    integers = any(node[0] == "ConvInteger" for node in nodes)
-    kind = TensorProto.INT32 if integers else TensorProto.FLOAT
+    kind = RESULTS.get(nodes[0][0], TensorProto.FLOAT)
     graph = helper.make_graph(
         [helper.make_node(op, ins, outs, **more) for op, ins, outs, more in nodes],
         "one",
         [
             helper.make_tensor_value_info(
-                name, kinds.get(array.dtype, TensorProto.FLOAT), array.shape
+                name, KINDS.get(array.dtype, TensorProto.FLOAT), array.shape
             )
             for name, array in inputs.items()
         ],
@@ -149,8 +158,40 @@ def integers(random: np.random.Generator) -> Parts:
     outputs, channels = (int(n) for n in random.integers(4, 70, 2))
     shape = (1, channels, *random.integers(5, 24, 2))
     image = random.integers(0, 255, shape).astype(np.uint8)
-    weights = random.integers(-120, 120, (outputs, channels, 3, 3)).astype(np.int8)
-    return one_conv(image, weights, {"pads": [1] * 4})
+    return one_conv(
+        image, byte_weights(random, outputs, channels, 3, 3), {"pads": [1] * 4}
+    )
+
+
+def quantized(random: np.random.Generator) -> Parts:
+    """Bytes that are scaled to bytes, of all channels or one by one."""
+    outputs, channels = (int(n) for n in random.integers(4, 70, 2))
+    group = outputs if random.integers(3) == 0 else 1
+    channels = outputs if group > 1 else channels
+    shape = (1, channels, *random.integers(5, 24, 2))
+    scale, step, point = np.float32(0.02), np.float32(2.0), np.uint8(3)
+    weights = {
+        "w": byte_weights(random, outputs, channels // group, 3, 3),
+        **{"xs": scale, "xz": point, "ws": scale, "wz": np.int8(0)},
+        **{"ys": step, "yz": point},
+    }
+    inputs = ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"]
+    node = ("QLinearConv", inputs, ["y"], {"pads": [1] * 4, "group": group})
+    return {"x": random.integers(0, 255, shape).astype(np.uint8)}, weights, [node]
+
+
+def byte_weights(random: np.random.Generator, *shape: int) -> Array:
+    """Signed bytes."""
+    return random.integers(-120, 120, shape).astype(np.int8)
+
+
+def byte_batches(random: np.random.Generator) -> Parts:
+    """Products of two inputs of bytes."""
+    batch, rows, depth, columns = (int(n) for n in random.integers(1, 70, 4))
+    left = random.integers(0, 255, (batch, rows, depth)).astype(np.uint8)
+    right = byte_weights(random, batch, depth, columns)
+    node = ("MatMulInteger", ["a", "b"], ["y"], {})
+    return {"a": left, "b": right}, {}, [node]
 
 
 def product(random: np.random.Generator) -> Parts:
@@ -225,6 +266,8 @@ FAMILIES: Mapping[str, Callable[[np.random.Generator], Parts]] = {
     "depthwise": depthwise,
     "plain": plain,
     "integers": integers,
+    "quantized": quantized,
+    "byte_batches": byte_batches,
     "product": product,
     "strassen": strassen,
     "batches": batches,
