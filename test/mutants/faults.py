@@ -57,7 +57,7 @@ IMPORT = Suites(
         "test_onnx_old_forms",
         "test_onnx_conformance",
     ),
-    only="not (test_no_test_is_lost and cpu) and not page_follows",
+    only="not native_code_loses_no_test and not page_follows",
 )
 PLAN = Suites(
     ("instr/plan_memory.mlir", "instr/plan_memory_invalid.mlir"), ("test_plan_memory",)

@@ -1,6 +1,8 @@
 """ONNX's own tests pass, but for those in the record; the tool that says so."""
 
-from itertools import product
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,28 +20,68 @@ SUITES_TESTED = [suite for suite in SUITES if suite != "light"]
 """`make conformance` runs the nine large models as well."""
 
 PARTS = 6
-"""The cases in parts that test processes share."""
+"""The cases in parts, none of which takes long."""
+
+STRIDE = 3
+"""Native code is made of one in so many tests of an operator."""
 
 SPELLED_OUT = "_expanded"
 """In the names of cases whose operators are spelled out in more basic ones."""
 
 
-@pytest.mark.parametrize(
-    ("backend", "part"), list(product(onnx_conformance.BACKENDS, range(PARTS)))
-)
-def test_no_test_is_lost(backend, part):
-    """Every test passes that the record does not name.
+@cache
+def tested() -> Sequence[Case]:
+    """The cases of all suites but the large models."""
+    return onnx_conformance.chosen(SUITES_TESTED, "")
 
-    The importer is tested by the interpreter, and the kernels of basic operators by cases
-    of their own: native code is made of a slice of those that are spelled out, and of all
-    in `make conformance`.
+
+def operators_of(case: Case) -> frozenset[str]:
+    """The operators of a test, without those of the bodies of loops."""
+    return frozenset(node.op_type for node in case.load()[0].graph.node)
+
+
+def slice_of_operators(cases: Sequence[Case]) -> Iterator[Case]:
+    """Of tests of the same operators, the first and every third after it.
+
+    Of operators that are spelled out, every sixth.
     """
-    some = onnx_conformance.chosen(SUITES_TESTED, "")[part::PARTS]
-    if backend == "cpu" and part:
-        some = [case for case in some if SPELLED_OUT not in case.name]
-    outcomes = onnx_conformance.run_cases(some, backend, jobs=1)
+    seen = Counter[frozenset[str]]()
+    for case in cases:
+        spelled_out = SPELLED_OUT in case.name
+        operators = frozenset({SPELLED_OUT}) if spelled_out else operators_of(case)
+        if seen[operators] % (2 * STRIDE if spelled_out else STRIDE) == 0:
+            yield case
+        seen[operators] += 1
+
+
+def check_that_none_is_lost(cases: Sequence[Case], backend: str) -> None:
+    """Fail unless every case passes that the record does not name."""
+    outcomes = onnx_conformance.run_cases(cases, backend, jobs=1)
     assert not onnx_conformance.lost(RECORD, backend, outcomes)
-    assert sum(outcome.kind == "passed" for outcome in outcomes) > len(some) / 2
+    assert sum(outcome.kind == "passed" for outcome in outcomes) > len(cases) / 2
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_importer_loses_no_test(part: int) -> None:
+    """Every test on the interpreter."""
+    check_that_none_is_lost(tested()[part::PARTS], "interpreter")
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_native_code_loses_no_test(part: int) -> None:
+    """A slice with all operators; `make conformance` makes native code of all tests.
+
+    `test_cpu_nodes.py` compares the kernels with what the interpreter computes.
+    """
+    some = list(slice_of_operators(tested()))
+    check_that_none_is_lost(some[part::PARTS], "cpu")
+
+
+def test_the_slice_has_all_operators() -> None:
+    some = list(slice_of_operators(tested()))
+    plain = [case for case in tested() if SPELLED_OUT not in case.name]
+    assert {*map(operators_of, some)} >= {*map(operators_of, plain)}
+    assert len(some) > len(tested()) / 5
 
 
 def test_the_record_names_tests():
