@@ -9,12 +9,19 @@ change the compiler.
 Test processes share the cores: NumPy's products of matrices take one thread, since those that
 wait for the next product spin, a fifth of the tests' time. And nothing is garbage while
 tests are collected.
+
+A file's tests run in one process, so that fixtures and examples of the file are made once,
+unless they name another group. xdist starts with the files of most tests: what runs last is
+short.
 """
 
 import gc
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+
+import pytest
 
 TESTS = Path(__file__).parents[1]
 # First, because xDSL 0.74 installs a `benchmarks` of its own.
@@ -29,6 +36,14 @@ os.environ["GLOW_MODEL_CACHE_MB"] = "0"
 os.environ["GLOW_TUNING"] = "off"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Read when NumPy is loaded.
 gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
+    """Group the tests of each file for `--dist loadgroup`, before xdist reads groups."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def pytest_collection_finish() -> None:
