@@ -1,6 +1,6 @@
 """Assembles all kernels of networks for NVIDIA's GPUs, and says what they need.
 
-python -m benchmarks.devices.ptx                       the twelve networks, sm_80 and sm_90
+python -m benchmarks.devices.ptx                       the twelve networks, sm_80 to sm_90a
 python -m benchmarks.devices.ptx resnet50 --gpu sm_90
 
 No GPU is needed, but `ptxas` (`pip install nvidia-cuda-nvcc`, or a toolkit); without it nothing is
@@ -35,15 +35,16 @@ from glow.backends.cuda.assembler import Assembled, assemble, find_ptxas
 from glow.backends.cuda.kernel_assembly import KernelAssembly
 from glow.backends.cuda.kernel_table import thread_table
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec
+from glow.backends.cuda.product import TileCost, product_of
 from glow.backends.cuda.ptx import kernel_assemblies
-from glow.backends.cuda.tiling import TileCost, product_of, tile_cost
+from glow.backends.cuda.tiling import tile_cost
 from glow.compiler import load, lower
 from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.target import Target
 from glow.options import CompileOptions
 from glow.signature import main_function
 
-GPUS = ("sm_80", "sm_90")
+GPUS = ("sm_80", "sm_90", "sm_90a")
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,10 @@ def program_of(model: Path, options: CompileOptions) -> Program:
 
 
 def assembled(ptxas: str, gpu: str, kernel: KernelAssembly, folder: Path) -> Assembled:
-    """What the assembler says of a kernel."""
+    """What the assembler says of a kernel, with the shared memory that its launch gives."""
     (found,) = assemble(ptxas, kernel.text, gpu, folder)
-    return found
+    given = found.shared_bytes + kernel.dynamic_bytes
+    return found._replace(shared_bytes=given)
 
 
 def kernels_of(program: Program, gpu: str, ptxas: str) -> Iterator[Kernel]:
@@ -110,7 +112,7 @@ def main() -> int:
     """Assemble and print."""
     parser = argparse.ArgumentParser(description="Assemble kernels of networks.")
     parser.add_argument("names", nargs="*", metavar="NETWORK", help="twelve without")
-    parser.add_argument("--gpu", action="append", choices=GPUS, help="both without one")
+    parser.add_argument("--gpu", action="append", choices=GPUS, help="all without one")
     parser.add_argument("--precision", default="f32", choices=("f32", "bf16", "fp16"))
     parser.add_argument("--numerics", default="default")
     parser.add_argument("-v", "--verbose", action="store_true", help="a line a kernel")

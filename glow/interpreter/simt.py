@@ -177,7 +177,7 @@ def get_global(run: ThreadBlock, op: memref.GetGlobalOp) -> Memory:
     name, type_ = op.name_.string_value(), op.memref.type
     if name not in run.shared:
         data = garbage((prod(shape_of(type_)),), element_dtype(type_))
-        taken = max((m.base + m.data.nbytes for m in run.shared.values()), default=0)
+        taken = max((memory.end for memory in run.shared.values()), default=0)
         base = -(-taken // PIECE_BYTES) * PIECE_BYTES
         run.shared[name] = Memory(type_, data, is_shared=True, base=base)
     return run.shared[name]

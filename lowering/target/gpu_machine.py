@@ -54,6 +54,8 @@ class GpuMachine:
     """A multiprocessor's memory that its blocks share."""
     block_shared_bytes: int
     """The most that one block may have."""
+    warpgroup_multiply_adds: Rates | None = None
+    """By instructions of four warps on shared memory (`wgmma`), where there are some."""
     static_shared_bytes: int = 48 * KIB
     """The most of it that a kernel may have without asking at its launch (CUDA)."""
     registers: int = 65536
@@ -105,6 +107,9 @@ H100 = GpuMachine(
 )
 """SXM5, 80 GB (H100, CUDA). Tensor cores by `mma.sync`: 0.62 of 1024 (TF32), 2048, 4096 (MB)."""
 
+H100A = replace(H100, warpgroup_multiply_adds=Rates(128, 1024, 2048, 2048, 4096))
+"""The same with all its instructions (H100, table 2: 989 TFLOP/s of bf16)."""
+
 GA102 = replace(
     A100,
     multiprocessors=84,
@@ -134,5 +139,6 @@ GPU_MACHINES: Mapping[str, GpuMachine] = {
     "sm_86": GA102,
     "sm_89": AD102,
     "sm_90": H100,
+    "sm_90a": H100A,
 }
 """By compute capability, those with `cp.async`; kernels for many threads need it."""

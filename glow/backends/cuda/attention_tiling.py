@@ -15,14 +15,12 @@ from math import ceil
 from glow.backends.cuda.kernels.attention_spec import AttentionSpec, AttentionTile
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec
 from glow.backends.cuda.kernels.gpu_builder import WARP
+from glow.backends.cuda.product import Product, TileCost, resident_blocks
 from glow.backends.cuda.tiling import (
     BASE_REGISTERS,
     EQUAL,
     STEP_INSTRUCTIONS,
-    Product,
-    TileCost,
     issued,
-    resident_blocks,
 )
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.gpu_machine import GpuMachine

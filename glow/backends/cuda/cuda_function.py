@@ -41,6 +41,7 @@ from glow.backends.cuda.driver import (
     open_driver,
 )
 from glow.backends.cuda.kernel_assembly import KernelAssembly, stored_assembly
+from glow.backends.cuda.tensor_map import arguments_of
 from glow.dialects.errors import GlowError
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes
@@ -137,13 +138,15 @@ class StreamLauncher(Launcher):
         made = entry.assembly
 
         def launch(call: Call) -> None:
-            numbers: list[int] = []
-            for place in step.places:
-                numbers += [self.spaces[place.space], call.offset(place)]
-            numbers += made.numbers
+            places = [
+                (self.spaces[place.space], call.offset(place)) for place in step.places
+            ]
+            sizes = made.grid, made.block
             try:
+                arguments = arguments_of(self.device, places, made.maps)
+                arguments += made.numbers
                 self.device.launch(
-                    entry.function, made.grid, made.block, numbers, made.dynamic_bytes
+                    entry.function, *sizes, arguments, made.dynamic_bytes
                 )
             except GlowError as error:
                 raise GlowError(

@@ -248,12 +248,16 @@ class CudaDevice:
         function: c_void_p,
         grid: Sequence[int],
         block: Sequence[int],
-        numbers: Sequence[int],
+        arguments: Sequence[int | Array],
         dynamic_bytes: int = 0,
     ) -> None:
-        """Runs a kernel behind all work before; its parameters have 64 bits each."""
-        values = [c_ulonglong(number) for number in numbers]
-        pointers = (c_void_p * len(values))(*map(ctypes.addressof, values))
+        """Runs a kernel behind all work before; its parameters have 64 bits each, or are bytes."""
+        values = [
+            np.array([argument], np.uint64) if isinstance(argument, int) else argument
+            for argument in arguments
+        ]
+        places = (value.ctypes.data for value in values)
+        pointers = (c_void_p * len(values))(*places)
         sizes = [c_uint(extent) for extent in (*grid, *block)]
         self.driver.call(
             "cuLaunchKernel",

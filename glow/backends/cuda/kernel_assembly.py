@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from glow.backends.cuda.tensor_map import TensorMap
+
 Sizes = tuple[int, int, int]
 """Of a grid in blocks, or of a block in threads."""
 
@@ -22,6 +24,8 @@ class KernelAssembly:
     """The last argument of a kernel of loops; others have none."""
     dynamic_bytes: int = 0
     """The shared memory that a launch gives."""
+    maps: tuple[TensorMap, ...] = ()
+    """What it takes of buffers beside their addresses."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -37,4 +41,5 @@ def stored_assembly(data: bytes) -> KernelAssembly:
     """The assembly that `KernelAssembly.stored` gave."""
     fields: dict[str, Any] = json.loads(data)
     grid, block = tuple(fields.pop("grid")), tuple(fields.pop("block"))
-    return KernelAssembly(grid=grid, block=block, **fields)
+    maps = tuple(TensorMap(**each) for each in fields.pop("maps"))
+    return KernelAssembly(grid=grid, block=block, maps=maps, **fields)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from glow.backends.cuda.driver import CudaDevice, capability
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
-from glow.backends.cuda.ptx import gpu_kernels_ptx
+from glow.backends.cuda.ptx import gpu_kernels_ptx, maps_of
+from glow.backends.cuda.tensor_map import arguments_of
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 from glow.lowering.target.named_targets import GPUS
@@ -45,10 +46,11 @@ def run_on_device(
         for buffer in buffers:
             addresses.append(device.allocate(max(buffer.nbytes, 1)))
             device.upload(addresses[-1], buffer)
-        numbers = [number for address in addresses for number in (address, 0)]
+        places = [(address, 0) for address in addresses]
+        arguments = arguments_of(device, places, maps_of(kernel))
         shared = kernel.dynamic_bytes
         entry = device.function(module, name, shared)
-        device.launch(entry, grid, block, numbers, shared)
+        device.launch(entry, grid, block, arguments, shared)
         device.download(addresses[0], buffers[0])
     except GlowError as error:
         raise GlowError(f"kernel '{name}': {error.message}") from error

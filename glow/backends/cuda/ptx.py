@@ -16,8 +16,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from glow.backends.cpu.program.program import KernelRequest, Program
 from glow.backends.cuda.code_generator import CodeGenerators
@@ -26,8 +27,10 @@ from glow.backends.cuda.gpu_to_llvm import kernels_llvm
 from glow.backends.cuda.kernel_assembly import KernelAssembly, stored_assembly
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.backends.cuda.selection.common import ThreadRequest
+from glow.backends.cuda.tensor_map import TensorMap
 from glow.dialects.errors import GlowError
 from glow.dialects.gpu import gpu
+from glow.dialects.gpu.bulk_copies import TensorMapType
 from glow.dialects.memref import PrefetchOp
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.kernel import is_kernel
@@ -164,6 +167,21 @@ def gpu_kernels_ptx(kernels: Sequence[GpuKernel], target: Target) -> str:
     return assembly(kernels_llvm(kernels, target), target)
 
 
+def maps_of(kernel: GpuKernel) -> tuple[TensorMap, ...]:
+    """The tensor maps that a kernel takes, each of the buffer before it."""
+    found: list[TensorMap] = []
+    buffers: list[MemRefType[Attribute]] = []
+    for type_ in kernel.function.function_type.inputs:
+        if is_memref(type_):
+            buffers.append(type_)
+        elif isinstance(type_, TensorMapType):
+            whole, tile = buffers[-1], type_.tensor.get_shape()
+            element = str(whole.element_type)
+            number = len(buffers) - 1
+            found.append(TensorMap(number, element, whole.get_shape(), tile))
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class KernelText:
     """A kernel as LLVM IR, and what else its assembly has."""
@@ -180,7 +198,8 @@ def kernel_text(request: KernelRequest, target: Target) -> KernelText:
         blocks = request.build_threads(request.name, target)
         text = kernels_llvm([blocks], target)
         made = KernelAssembly("", request.name, blocks.grid, blocks.block)
-        return KernelText(text, replace(made, dynamic_bytes=blocks.dynamic_bytes))
+        made = replace(made, dynamic_bytes=blocks.dynamic_bytes, maps=maps_of(blocks))
+        return KernelText(text, made)
     kernel = request.build(request.name, target)
     grid, entry = (-(-kernel.work_items // BLOCK), 1, 1), request.name + ENTRY
     made = KernelAssembly("", entry, grid, (BLOCK, 1, 1), kernel.work_items)

@@ -21,13 +21,8 @@ from glow.backends.cuda.kernels.contraction_spec import (
 from glow.backends.cuda.kernels.gpu_builder import WARP
 from glow.backends.cuda.kernels.skinny import THREADS, WARPS, SkinnySpec
 from glow.backends.cuda.kernels.strided import StridedFactor
-from glow.backends.cuda.tiling import (
-    BASE_REGISTERS,
-    EQUAL,
-    product_of,
-    resident_blocks,
-    tile_cost,
-)
+from glow.backends.cuda.product import product_of, resident_blocks
+from glow.backends.cuda.tiling import BASE_REGISTERS, EQUAL, tile_cost
 from glow.dialects.half import is_half
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.gpu_machine import GpuMachine

@@ -13,22 +13,21 @@ sums of fragments, and at the barrier. What DRAM sends bounds the whole.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from math import ceil
 
-from xdsl.dialects.builtin import Float16Type, IntegerType, f32
-from xdsl.ir import Attribute
-
-from glow.backends.cuda.kernels.contraction_spec import (
-    ContractionSpec,
-    GpuTile,
-    Pair,
-    Precision,
-)
+from glow.backends.cuda.kernels.contraction_spec import GpuTile, WarpgroupTile
 from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, WARP
-from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.target.gpu_machine import GpuMachine, MultiplyFormat
+from glow.backends.cuda.product import (
+    Product,
+    TileCost,
+    blocks_seconds,
+    resident_blocks,
+    step_bytes,
+)
+from glow.backends.cuda.warpgroup_tiling import warpgroup_cost, warpgroup_tiles
+from glow.lowering.target.gpu_machine import GpuMachine
 
 BASE_REGISTERS = 40
 """Addresses, strides, what a loop needs: what `ptxas` takes for kernels with little else."""
@@ -46,61 +45,6 @@ WARPS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (4, 1), (2, 4), (4, 2))
 WARP_TILES = (16, 32, 64)
 THREAD_TILES = (4, 8)
 DEPTH_BYTES = (64, 128)
-
-
-@dataclass(frozen=True)
-class Product:
-    """`batch` products m x n x k, without a tile."""
-
-    batch: int
-    m: int
-    n: int
-    k: int
-    element: Attribute = f32
-    precision: Precision = "exact"
-    widths: Pair | None = None
-    """The elements of each factor that a copy takes, where these are less than 16 bytes."""
-
-    @property
-    def size(self) -> int:
-        """The bytes of an element."""
-        return types.byte_width(self.element)
-
-    @property
-    def format(self) -> MultiplyFormat:
-        """What is multiplied."""
-        if self.element == f32:
-            return "f32" if self.precision == "exact" else "tf32"
-        if isinstance(self.element, IntegerType):
-            return "i8"
-        return "f16" if isinstance(self.element, Float16Type) else "bf16"
-
-    @property
-    def products(self) -> int:
-        """How often fragments are multiplied."""
-        return 3 if self.format == "tf32" and self.precision == "default" else 1
-
-    @property
-    def is_split(self) -> bool:
-        """Whether numbers are rounded, and their rests kept, before they are multiplied."""
-        return self.products > 1
-
-    @property
-    def operand_bytes(self) -> int:
-        """The bytes of factors and results, each once."""
-        factors = self.m * self.k + self.k * self.n
-        return self.batch * (factors * self.size + 4 * self.m * self.n)
-
-
-@dataclass(frozen=True)
-class TileCost:
-    """What a tile takes."""
-
-    seconds: float
-    registers: int
-    """Of a thread."""
-    shared_bytes: int
-    """Of a block."""
 
 
 def registers_of(product: Product, tile: GpuTile) -> int:
@@ -125,26 +69,6 @@ def copies_of(product: Product, tile: GpuTile) -> int:
     pairs = zip(extents, product.widths or (whole, whole), strict=True)
     return sum(
         ceil(extent * tile.depth / (width * tile.threads)) for extent, width in pairs
-    )
-
-
-def step_bytes(product: Product, tile: GpuTile) -> int:
-    """The bytes of both factors' tiles."""
-    return (tile.rows + tile.columns) * tile.depth * product.size
-
-
-def resident_blocks(
-    machine: GpuMachine, tile: GpuTile, registers: int, shared_bytes: int
-) -> int:
-    """The blocks that a multiprocessor runs at a time; 0 where one is too much."""
-    warps = tile.threads // WARP
-    unit = machine.register_unit
-    of_warp = ceil(registers * WARP / unit) * unit
-    return min(
-        machine.registers // (of_warp * warps),
-        machine.shared_bytes // shared_bytes,
-        machine.threads // tile.threads,
-        machine.blocks,
     )
 
 
@@ -190,6 +114,8 @@ def step_cycles(
 
 def tile_cost(product: Product, tile: GpuTile, machine: GpuMachine) -> TileCost | None:
     """What a tile takes; None where it does not fit."""
+    if isinstance(tile, WarpgroupTile):
+        return warpgroup_cost(product, tile, machine)
     registers = registers_of(product, tile)
     shared_bytes = tile.stages * step_bytes(product, tile)
     fits = shared_bytes <= machine.static_shared_bytes
@@ -200,17 +126,12 @@ def tile_cost(product: Product, tile: GpuTile, machine: GpuMachine) -> TileCost 
     resident = resident_blocks(machine, tile, registers, shared_bytes)
     if not resident:
         return None
-    tiles = ceil(product.m / tile.rows) * ceil(product.n / tile.columns)
-    most = ceil(product.batch * tiles / machine.multiprocessors)
-    steps, (rounds, rest) = ceil(product.k / tile.depth), divmod(most, resident)
-    cycles = 0.0
-    for blocks, times in ((resident, rounds), (rest, 1)):
-        if blocks and times:
-            step = step_cycles(product, tile, machine, blocks)
-            ends = machine.memory_latency * 2
-            cycles += times * (steps * step + ends)
-    seconds = cycles / machine.clock_hz
-    seconds = max(seconds, product.operand_bytes / machine.dram_bytes_per_second)
+    steps, ends = ceil(product.k / tile.depth), machine.memory_latency * 2
+
+    def cycles(blocks: int) -> float:
+        return steps * step_cycles(product, tile, machine, blocks) + ends
+
+    seconds = blocks_seconds(product, tile, machine, resident, cycles)
     return TileCost(seconds, registers, shared_bytes)
 
 
@@ -245,7 +166,7 @@ def choose_tile(product: Product, machine: GpuMachine) -> GpuTile:
     """The fastest tile; of those as fast the one that reads least from the L2."""
     costs = [
         (cost.seconds, tile)
-        for tile in tiles(product)
+        for tile in chain(tiles(product), warpgroup_tiles(product, machine))
         if (cost := tile_cost(product, tile, machine)) is not None
     ]
     bound = EQUAL * min(seconds for seconds, _ in costs)
@@ -257,10 +178,3 @@ def moved_rows(product: Product, tile: GpuTile) -> int:
     """The rows and columns of factors that all blocks read."""
     blocks = ceil(product.m / tile.rows) * ceil(product.n / tile.columns)
     return blocks * (tile.rows + tile.columns)
-
-
-def product_of(spec: ContractionSpec) -> Product:
-    """The product that a contraction computes."""
-    sizes = (spec.batch, spec.m, spec.n, spec.k)
-    widths = (spec.a.width, spec.b.width)
-    return Product(*sizes, spec.element, spec.precision, widths)

@@ -59,14 +59,9 @@ def assembly(
 ) -> None:
     """Appends a text of PTX without a result."""
     low.load_pending()
-    low.builder.block.add_op(
-        xllvm.InlineAsmOp(
-            text,
-            ",".join(filter(None, (constraints, MEMORY))),
-            operands,
-            has_side_effects=True,
-        )
-    )
+    listed = ",".join(filter(None, (constraints, MEMORY)))
+    op = xllvm.InlineAsmOp(text, listed, operands, has_side_effects=True)
+    low.builder.block.add_op(op)
 
 
 def updated(
@@ -81,12 +76,9 @@ def updated(
     count = len(registers)
     listed = [*["=f"] * count, *constraints, *map(str, range(count)), MEMORY]
     struct = LLVMStructType.from_type_list([value.type for value in registers])
+    values = [*operands, *registers]
     op = xllvm.InlineAsmOp(
-        text,
-        ",".join(listed),
-        [*operands, *registers],
-        [struct],
-        has_side_effects=True,
+        text, ",".join(listed), values, [struct], has_side_effects=True
     )
     low.builder.block.add_op(op)
     return low.parts_of(op.results[0])
@@ -111,13 +103,15 @@ def barrier_address(
     return number_of(low, low.cast(place, SHARED))
 
 
-def use_barrier(
-    low: FunctionLowering,
-    op: bulk_copies.InitOp
+BarrierUse = (
+    bulk_copies.InitOp
     | bulk_copies.ArriveOp
     | bulk_copies.ExpectOp
-    | bulk_copies.TryWaitOp,
-) -> None:
+    | bulk_copies.TryWaitOp
+)
+
+
+def use_barrier(low: FunctionLowering, op: BarrierUse) -> None:
     """What the table says, of the barrier and what the operation has beside it."""
     assert isinstance(low, KernelLowering)
     operands = [barrier_address(low, op.barriers, op.number)]

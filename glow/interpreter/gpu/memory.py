@@ -58,6 +58,11 @@ class Memory:
         self.products: list[Any] = []
         """Products that read tiles here."""
 
+    @property
+    def end(self) -> int:
+        """The address behind it."""
+        return self.base + self.data.nbytes
+
     def reshaped(self, type_: MemRefType[Attribute]) -> Memory:
         """The same elements under another shape."""
         other = copy(self)

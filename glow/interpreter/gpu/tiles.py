@@ -96,36 +96,37 @@ def tile_data(map_: TensorMap, coordinates: list[int]) -> Array:
     return data.reshape(-1)
 
 
+def places_of(run: ThreadBlock, part: Part, thread: int, map_: TensorMap) -> Array:
+    """Where each element of a tile goes; raises GlowError for a tile that does not fit there."""
+    memory = part.memory
+    start = int(np.broadcast_to(part.addresses, run.threads)[thread])
+    end = start + map_.type.tile_bytes
+    if start % PIECE_BYTES or not memory.base <= start < end <= memory.end:
+        raise run.fail(f"a tile is misaligned or outside, at bytes {start} to {end}")
+    addresses = np.arange(start, end, memory.element_bytes)
+    return (swizzled(addresses, map_.swizzle) - memory.base) // memory.element_bytes
+
+
 def load_tile(run: ThreadBlock, op: bulk_copies.LoadOp) -> None:
     thread = only_thread(run)
     ((barrier, _),) = threads_of(run, op.barriers, op.number)
     if not barrier.is_fenced:
         raise run.fail("uses a barrier that no fence has shown to copies")
-    map_, part = run.values[op.map_], run.values[op.target]
-    coordinates = [
-        int(np.broadcast_to(run.values[value], run.threads)[thread])
-        for value in reversed(op.coordinates)
-    ]
-    memory: Memory = part.memory
-    start = int(np.broadcast_to(part.addresses, run.threads)[thread])
-    data = tile_data(map_, coordinates)
-    if start % PIECE_BYTES or start + data.nbytes > memory.base + memory.data.nbytes:
-        raise run.fail(
-            f"a tile of {data.nbytes} bytes is misaligned or outside, at {start}"
-        )
-    size = memory.element_bytes
-    addresses = swizzled(start + np.arange(data.size) * size, map_.swizzle)
-    places = (addresses - memory.base) // size
+    map_: TensorMap = run.values[op.map_]
+    part: Part = run.values[op.target]
+    memory, places = part.memory, places_of(run, part, thread, map_)
+    given = (run.values[value] for value in reversed(op.coordinates))
+    coordinates = [int(np.broadcast_to(v, run.threads)[thread]) for v in given]
     check_free(run, memory, places, thread // WARP)
-    copy = TileCopy(map_.swizzle)
-    memory.copies.append(copy)
-    memory.data[places] = garbage((1,), memory.data.dtype)
-    memory.pending[places] = True
-    memory.copy_of[places] = len(memory.copies) - 1
+    data, copy = tile_data(map_, coordinates), TileCopy(map_.swizzle)
 
     def land(at: Stamp) -> None:
         memory.data[places], memory.pending[places], copy.landed = data, False, at
 
+    memory.copy_of[places] = len(memory.copies)
+    memory.copies.append(copy)
+    memory.data[places] = garbage((1,), memory.data.dtype)
+    memory.pending[places] = True
     barrier.landings.append(land)
     barrier.bytes -= data.nbytes
     run.progress += 1

@@ -87,9 +87,7 @@ def factor_of(run: ThreadBlock, bits: int, rows: int, depth_bytes: int) -> Facto
         addresses.append(lines + np.arange(STEP_BYTES))
     found = swizzled(np.concatenate(addresses, axis=1), ROW_BYTES)
     for memory in run.shared.values():
-        if memory.base <= found.min() < memory.base + memory.data.nbytes:
-            if found.max() >= memory.base + memory.data.nbytes:
-                break
+        if memory.base <= found.min() and found.max() < memory.end:
             size = memory.element_bytes
             return Factor(memory, (found[:, ::size] - memory.base) // size)
     raise run.fail(f"reads outside of shared memory, at byte {found.max()}")

@@ -94,12 +94,9 @@ class WarpgroupBuilder(GpuBuilder):
         barriers, number = arrival
         places = [self.index(coordinate) for coordinate in coordinates]
         segments = types.segments(1, 1, 1, len(places), 1, 0, 0)
-        self.create(
-            bulk_copies.LoadOp,
-            (target, barriers, map_, *places, self.index(number)),
-            (),
-            {"operandSegmentSizes": segments},
-        )
+        operands = (target, barriers, map_, *places, self.index(number))
+        properties = {"operandSegmentSizes": segments}
+        self.create(bulk_copies.LoadOp, operands, (), properties)
 
     # ---- products
 

@@ -11,10 +11,11 @@ from glow.backends.cpu.program.program import Invocation
 from glow.backends.cuda.kernels.contraction import build_contraction
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec, GpuTile
 from glow.backends.cuda.kernels.skinny import build_skinny
+from glow.backends.cuda.product import product_of
 from glow.backends.cuda.selection.choice import Choice
 from glow.backends.cuda.selection.common import launch
 from glow.backends.cuda.skinny_tiling import choose_skinny
-from glow.backends.cuda.tiling import choose_tile, product_of
+from glow.backends.cuda.tiling import choose_tile
 
 SMALLEST = GpuTile(16, 16, 16, (1, 1))
 """Before one is chosen."""

@@ -28,9 +28,10 @@ from glow.backends.cuda.kernels.contraction_spec import (
     Precision,
 )
 from glow.backends.cuda.kernels.skinny import WARPS, SkinnySpec, build_skinny
+from glow.backends.cuda.product import product_of
 from glow.backends.cuda.ptx import gpu_kernels_ptx
 from glow.backends.cuda.skinny_tiling import choose_skinny, registers_of, seconds_of
-from glow.backends.cuda.tiling import choose_tile, product_of, tile_cost
+from glow.backends.cuda.tiling import choose_tile, tile_cost
 from glow.dialects.gpu import gpu
 from glow.interpreter.simt import run_kernel
 from glow.lowering.target.gpu_machine import GPU_MACHINES

@@ -6,17 +6,19 @@ benchmarks.devices.ptx` does it for those of full size.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import bf16, f32, i8
+from xdsl.dialects.builtin import bf16, f16, f32, i8
 from xdsl.ir import Attribute
 
 from benchmarks.devices.ptx import kernels_of, program_of
 from benchmarks.networks import TINY_NETWORKS
 from glow.backends.cuda.assembler import find_ptxas
-from glow.backends.cuda.kernels.contraction_spec import Precision
-from glow.backends.cuda.tiling import MOST_COPIES, Product, choose_tile, tile_cost
+from glow.backends.cuda.kernels.contraction_spec import Precision, WarpgroupTile
+from glow.backends.cuda.product import Product
+from glow.backends.cuda.tiling import MOST_COPIES, choose_tile, tile_cost
 from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.options import CompileOptions
 
@@ -50,6 +52,30 @@ def test_few_rows_have_small_tiles_and_many_blocks() -> None:
         assert 4096 // tile.columns > machine.multiprocessors // 4
     large = choose_tile(Product(1, 4096, 4096, 4096, bf16), machine)
     assert min(large.rows, large.columns) >= 64
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_warpgroups_multiply_what_is_large(number: int) -> None:
+    """Where tensor maps reach both factors; their tiles are those of the largest shared memory."""
+    element, precision = [(bf16, "exact"), (f16, "exact"), (f32, "fast")][number]
+    machine, other = GPU_MACHINES["sm_90a"], GPU_MACHINES["sm_90"]
+    large = Product(1, 4096, 4096, 4096, element, precision, None, True)
+    tile = choose_tile(large, machine)
+    assert isinstance(tile, WarpgroupTile)
+    assert (tile.rows, tile.columns) == (128, 256)
+    cost = tile_cost(large, tile, machine)
+    assert cost is not None
+    assert machine.static_shared_bytes < cost.shared_bytes <= machine.block_shared_bytes
+    plain = tile_cost(large, choose_tile(large, other), other)
+    assert plain is not None
+    assert cost.seconds < 0.75 * plain.seconds
+    for product in (
+        replace(large, has_maps=False),
+        replace(large, m=16),
+        replace(large, element=f32, precision="default"),
+        replace(large, element=i8),
+    ):
+        assert not isinstance(choose_tile(product, machine), WarpgroupTile)
 
 
 def test_elements_by_themselves_take_more_copies() -> None:

@@ -13,20 +13,33 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.gpu.assembler import assemble
 from support.gpu.contraction_cases import Case, error_of
+from support.gpu.fake_cuda import ENCODED, FakeCuda
+from support.gpu.host_kernels import simulated
 from support.gpu.mutants import copy_of, removed
+from support.gpu.simulated_networks import compare
 from support.gpu.warpgroup_cases import random_warpgroup_case, warpgroup_case
 from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt_each
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Operation
 
 from glow import GlowError
+from glow.backends.cuda import driver, tiling
+from glow.backends.cuda.cuda_function import open_device
+from glow.backends.cuda.driver import CudaDevice, CudaDriver
+from glow.backends.cuda.kernel_runner import run_on_device
+from glow.backends.cuda.kernels.contraction_spec import GpuTile
+from glow.backends.cuda.product import Product, product_of
 from glow.backends.cuda.ptx import gpu_kernels_ptx
+from glow.backends.cuda.tiling import tile_cost
+from glow.backends.cuda.warpgroup_tiling import warpgroup_tiles
 from glow.dialects.gpu import bulk_copies, gpu, nvvm, warpgroups
 from glow.dialects.gpu.matrix_descriptor import MatrixDescriptor
 from glow.interpreter.simt import run_kernel
+from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.target import Target
 
 
@@ -110,13 +123,8 @@ def test_a_missing_swizzle_is_found(number: int) -> None:
         if isinstance(argument.type, bulk_copies.TensorMapType)
     ]
     type_ = bulk_copies.map_of(maps[number])
-    plain = bulk_copies.TensorMapType(
-        type_.tensor,
-        StringAttr("swizzle_none"),
-        type_.l2promo,
-        type_.oob,
-        type_.interleave,
-    )
+    words = (type_.l2promo, type_.oob, type_.interleave)
+    plain = bulk_copies.TensorMapType(type_.tensor, StringAttr("swizzle_none"), *words)
     maps[number]._type = plain
     with pytest.raises(GlowError, match="reads a tile that is swizzled by 0 bytes"):
         run_kernel(function, case.buffers())
@@ -142,6 +150,99 @@ def test_the_assembly_has_hoppers_instructions(number: int, tmp_path: Path) -> N
     (assembled,) = assemble(text, "sm_90a", tmp_path)
     assert assembled.spills == 0
     assert assembled.registers <= 168
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("columns", [64, 256])
+def test_the_assembler_says_what_the_model_does(
+    number: int, columns: int, tmp_path: Path
+) -> None:
+    """Of products with epilogues and tails."""
+    case = warpgroup_case(number, (1, 500, 1000, 2000), (1, columns, 3), "channel")
+    cost = tile_cost(product_of(case.spec), case.spec.tile, GPU_MACHINES["sm_90a"])
+    text = gpu_kernels_ptx([case.kernel], Target.from_string("sm_90a"))
+    (assembled,) = assemble(text, "sm_90a", tmp_path)
+    assert cost is not None
+    assert assembled.spills == 0
+    assert assembled.registers <= 1.25 * cost.registers
+    given = assembled.shared_bytes + case.kernel.dynamic_bytes
+    assert given == case.kernel.shared_bytes == cost.shared_bytes
+
+
+@pytest.fixture
+def warpgroups_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Of products that warpgroups multiply, no other tiles: small ones have faster ones."""
+    others = tiling.tiles
+
+    def tiles(product: Product) -> Iterator[GpuTile]:
+        if not any(True for _ in warpgroup_tiles(product, GPU_MACHINES["sm_90a"])):
+            yield from others(product)
+
+    monkeypatch.setattr(tiling, "tiles", tiles)
+    tiling.choose_tile.cache_clear()
+    yield
+    tiling.choose_tile.cache_clear()
+
+
+NETWORK = """
+func.func @main(%x: tensor<70x64xf32>) -> tensor<70x80xf32> {
+  %w = glow.constant dense<0.25> : tensor<64x72xf32>
+  %v = glow.constant dense<-0.5> : tensor<72x80xf32>
+  %0 = glow.matmul %x, %w : tensor<70x72xf32>
+  %1 = glow.sigmoid %0 : tensor<70x72xf32>
+  %2 = glow.matmul %1, %v : tensor<70x80xf32>
+  func.return %2 : tensor<70x80xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "tolerance"),
+    [
+        ({"numerics": "fast"}, 2e-3),
+        ({"precision": "fp16"}, 2e-3),
+        ({"precision": "bf16"}, 2e-2),
+    ],
+)
+@pytest.mark.usefixtures("warpgroups_alone")
+def test_a_network_has_tensor_maps_of_its_buffers(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    options: dict[str, str],
+    tolerance: float,
+) -> None:
+    path = tmp_path / "network.mlir"
+    path.write_text(NETWORK)
+    x = np.random.default_rng(0).random((70, 64), np.float32)
+    before, wanted = len(ENCODED), {"contraction"}
+    given = {"target": "sm_90a", **options}
+    compare(monkeypatch, path, {"x": x}, given, tolerance, wanted)
+    assert len(ENCODED) == before + 4
+
+
+def test_a_kernel_runs_on_a_device_with_its_maps() -> None:
+    case = small()
+    library = FakeCuda({"contraction": simulated(case.kernel)})
+    opened = CudaDriver(library)
+    buffers = case.buffers()
+    run_on_device(CudaDevice(opened, opened.facts(0)), case.kernel, buffers)
+    assert error_of(case, buffers[0]) < case.tolerance
+    assert library.calls.count("cuTensorMapEncodeTiled") == 2
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"gpu": (10, 0)}, "is sm_100, which does not run code for sm_90a"),
+        ({"version": 11080}, r"is of CUDA 11\.8, and the kernels' PTX needs 12\.0"),
+    ],
+)
+def test_code_of_one_gpu_alone_is_refused_by_others(
+    monkeypatch: pytest.MonkeyPatch, facts: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setattr(driver, "driver_library", lambda: FakeCuda({}, **facts))
+    with pytest.raises(GlowError, match=said):
+        open_device(0, "sm_90a")
 
 
 @pytest.mark.skipif(find_mlir_opt() is None, reason=ABSENT)

@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,21 @@ STATIC_SHARED = 48 * 1024
 
 Launched = Callable[[Sequence[int], Sequence[int], Sequence[int]], None]
 """What a kernel does: takes grid, block and parameters."""
+
+
+class Encoded(NamedTuple):
+    """What a tensor map says: the buffer and the tile, innermost axes first."""
+
+    element: int
+    address: int
+    shape: list[int]
+    strides: list[int]
+    tile: list[int]
+    swizzle: int
+
+
+ENCODED: list[Encoded] = []
+"""All tensor maps that were made; their bytes begin with their number."""
 
 CODE = b"\x7fELF"
 """How machine code begins; PTX begins with a comment."""
@@ -154,6 +170,21 @@ class FakeCuda:
     def cuFuncSetAttribute(self, function, attribute, value):
         assert attribute == 8
         self.dynamic_bytes[function.value] = value.value
+
+    def cuTensorMapEncodeTiled(self, target, element, rank, address, *rest):
+        """Checks what the driver's manual asks for."""
+        shape, strides, tile, steps = map(list, rest[:4])
+        interleave, swizzle, promotion, outside = (word.value for word in rest[4:])
+        assert target.value % 64 == address.value % 16 == 0
+        assert [stride % 16 for stride in strides] == [0] * (rank.value - 1)
+        assert len(shape) == len(tile) == rank.value
+        assert max(tile) <= 256
+        assert steps == [1] * rank.value
+        assert (interleave, promotion, outside) == (0, 2, 0)
+        place = ctypes.c_ulonglong.from_address(target.value)
+        place.value = len(ENCODED)
+        found = (element.value, address.value, shape, strides, tile, swizzle)
+        ENCODED.append(Encoded(*found))
 
     def cuLaunchKernel(self, function, *rest):
         *sizes, shared, _stream, pointers, _extra = rest

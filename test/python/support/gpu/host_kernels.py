@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from support.gpu.fake_cuda import Launched, view
+import numpy as np
+from support.gpu.fake_cuda import ENCODED, Encoded, Launched, view
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.compiler import load, lower
 from glow.dialects.gpu import gpu
+from glow.dialects.gpu.bulk_copies import TensorMapType
 from glow.dialects.weight_table import dtype_of
 from glow.interpreter.simt import run_kernel
 from glow.lowering.loop_builder.kernel import is_kernel
@@ -31,15 +33,29 @@ def simulated(kernel: GpuKernel) -> Launched:
         function = kernel.function
         assert list(grid) == list(function.known_grid_size.iter_values())
         assert list(block) == list(function.known_block_size.iter_values())
-        addresses = [sum(numbers[k : k + 2]) for k in range(0, len(numbers), 2)]
-        types = [argument.type for argument in function.body.block.args]
-        buffers = [
-            view(address, type_.get_shape(), dtype_of(type_.element_type))
-            for address, type_ in zip(addresses, types, strict=True)
-        ]
+        left, buffers = iter(numbers), list[np.ndarray]()
+        for argument in function.body.block.args:
+            if isinstance(argument.type, TensorMapType):
+                check_map(ENCODED[next(left)], argument.type, buffers[-1])
+                continue
+            shape, element = argument.type.get_shape(), argument.type.element_type
+            buffers.append(view(next(left) + next(left), shape, dtype_of(element)))
+        assert list(left) == []
         run_kernel(function, buffers)
 
     return launch
+
+
+def check_map(given: Encoded, type_: TensorMapType, buffer: np.ndarray) -> None:
+    """What the driver was told of a buffer is what the kernel's text says."""
+    assert given == Encoded(
+        {"f16": 6, "f32": 7, "bf16": 9}[str(type_.tensor.element_type)],
+        buffer.ctypes.data,
+        list(buffer.shape[::-1]),
+        list(buffer.strides[-2::-1]),
+        list(type_.tensor.get_shape()[::-1]),
+        {"swizzle_none": 0, "swizzle_128b": 3}[type_.swizzle.data],
+    )
 
 
 def host_kernels(path: Path, options: CompileOptions) -> dict[str, Launched]:

@@ -29,9 +29,11 @@ def compare(
 ) -> None:
     """Results are the interpreter's, and the network has kernels for many threads as wanted.
 
-    `tolerance`: the largest error relative to the largest result.
+    `options` may name the target, which is sm_80 else. `tolerance`: the largest error relative to
+    the largest result.
     """
-    kernels = host_kernels(path, CompileOptions("cuda", "sm_80", **options))
+    given = {"target": "sm_80", **options}
+    kernels = host_kernels(path, CompileOptions("cuda", **given))
     threads = {name.rpartition("_")[0] for name in kernels if "_entry" not in name}
     assert threads >= wanted
     # What the assembler is replaced by stays out of the cache that all tests share.
@@ -41,8 +43,9 @@ def compare(
     monkeypatch.setattr(
         ptx, "assembly", lambda *_: "// Which this driver does not read."
     )
-    results = glow.compile(path, backend="cuda", target="sm_80", **options)(**inputs)
-    expected = glow.compile(path, backend="interpreter", **options)(**inputs)
+    results = glow.compile(path, backend="cuda", **given)(**inputs)
+    del given["target"]
+    expected = glow.compile(path, backend="interpreter", **given)(**inputs)
     for result, wanted_result in zip(listed(results), listed(expected), strict=True):
         assert np.array_equal(np.isnan(result), np.isnan(wanted_result))
         scale = np.nanmax(np.abs(wanted_result), initial=0)

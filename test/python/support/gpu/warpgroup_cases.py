@@ -46,17 +46,9 @@ def warpgroup_case(
     b = MatrixFactor(batch, n, k, True, element, is_shared)
     finish = FINISHES[finish_name]
     spec = ContractionSpec(
-        batch,
-        m,
-        n,
-        k,
-        a,
-        b,
-        MatrixResult(batch, m, n),
-        warpgroup_tile(*tile, size),
-        precision,
-        epilogue_of(finish),
-    )
+        batch, m, n, k, a, b, MatrixResult(batch, m, n), warpgroup_tile(*tile, size),
+        precision, epilogue_of(finish),
+    )  # fmt: skip
     inputs = [
         factor_values(random, (batch, m, k), element),
         factor_values(random, (1 if is_shared else batch, k, n), element),

@@ -1,0 +1,141 @@
+"""A product as the choice of its tile sees it, and the time of the blocks of a tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+
+from xdsl.dialects.builtin import Float16Type, IntegerType, f32
+from xdsl.ir import Attribute
+
+from glow.backends.cuda.kernels.contraction_spec import (
+    ContractionSpec,
+    GpuTile,
+    MatrixFactor,
+    Pair,
+    Precision,
+)
+from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, WARP
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.target.gpu_machine import GpuMachine, MultiplyFormat
+
+
+@dataclass(frozen=True)
+class Product:
+    """`batch` products m x n x k, without a tile."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    element: Attribute = f32
+    precision: Precision = "exact"
+    widths: Pair | None = None
+    """The elements of each factor that a copy takes, where these are less than 16 bytes."""
+    has_maps: bool = False
+    """Whether both factors are matrices of which tensor maps bring tiles."""
+
+    @property
+    def size(self) -> int:
+        """The bytes of an element."""
+        return types.byte_width(self.element)
+
+    @property
+    def format(self) -> MultiplyFormat:
+        """What is multiplied."""
+        if self.element == f32:
+            return "f32" if self.precision == "exact" else "tf32"
+        if isinstance(self.element, IntegerType):
+            return "i8"
+        return "f16" if isinstance(self.element, Float16Type) else "bf16"
+
+    @property
+    def products(self) -> int:
+        """How often fragments are multiplied."""
+        return 3 if self.format == "tf32" and self.precision == "default" else 1
+
+    @property
+    def is_split(self) -> bool:
+        """Whether numbers are rounded, and their rests kept, before they are multiplied."""
+        return self.products > 1
+
+    @property
+    def operand_bytes(self) -> int:
+        """The bytes of factors and results, each once."""
+        factors = self.m * self.k + self.k * self.n
+        return self.batch * (factors * self.size + 4 * self.m * self.n)
+
+
+@dataclass(frozen=True)
+class TileCost:
+    """What a tile takes."""
+
+    seconds: float
+    registers: int
+    """Of a thread."""
+    shared_bytes: int
+    """Of a block."""
+
+
+def step_bytes(product: Product, tile: GpuTile) -> int:
+    """The bytes of both factors' tiles."""
+    return (tile.rows + tile.columns) * tile.depth * product.size
+
+
+def resident_blocks(
+    machine: GpuMachine, tile: GpuTile, registers: int, shared_bytes: int
+) -> int:
+    """The blocks that a multiprocessor runs at a time; 0 where one is too much."""
+    warps = tile.threads // WARP
+    unit = machine.register_unit
+    of_warp = ceil(registers * WARP / unit) * unit
+    return min(
+        machine.registers // (of_warp * warps),
+        machine.shared_bytes // shared_bytes,
+        machine.threads // tile.threads,
+        machine.blocks,
+    )
+
+
+def blocks_seconds(
+    product: Product,
+    tile: GpuTile,
+    machine: GpuMachine,
+    resident: int,
+    cycles_of: Callable[[int], float],
+) -> float:
+    """The time of all blocks of a tile, some of them at a time on each multiprocessor.
+
+    `cycles_of(n)`: those in which n blocks there are done.
+    """
+    tiles = ceil(product.m / tile.rows) * ceil(product.n / tile.columns)
+    most = ceil(product.batch * tiles / machine.multiprocessors)
+    rounds, rest = divmod(most, resident)
+    cycles = rounds * cycles_of(resident) if rounds else 0.0
+    cycles += cycles_of(rest) if rest else 0.0
+    seconds = cycles / machine.clock_hz
+    return max(seconds, product.operand_bytes / machine.dram_bytes_per_second)
+
+
+def product_of(spec: ContractionSpec) -> Product:
+    """The product that a contraction computes."""
+    sizes = (spec.batch, spec.m, spec.n, spec.k)
+    widths = (spec.a.width, spec.b.width)
+    return Product(*sizes, spec.element, spec.precision, widths, has_maps(spec))
+
+
+def has_maps(spec: ContractionSpec) -> bool:
+    """Whether both factors are read as they are, by rows of the depth of whole 16 bytes."""
+    row = spec.k * types.byte_width(spec.element)
+    is_plain = not (spec.padding or spec.flips_sign)
+    return (
+        is_plain
+        and row % TILE_BYTES == 0
+        and all(
+            isinstance(factor, MatrixFactor)
+            and factor.is_depth_contiguous
+            and factor.depth == spec.k
+            for factor in (spec.a, spec.b)
+        )
+    )
