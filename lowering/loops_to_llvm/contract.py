@@ -132,7 +132,11 @@ def dot_product(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> DotProduct |
 
 
 def in_pieces(low: FunctionLowering, native: int, native_dot: DotProduct) -> DotProduct:
-    """Returns a dot product of registers of any size from one of machine registers."""
+    """Returns a dot product of registers of any size from one of machine registers.
+
+    A word that several rows of weights multiply is repeated once.
+    """
+    repeated: dict[SSAValue, SSAValue] = {}
 
     def dot(acc: SSAValue, word: SSAValue, weights: SSAValue) -> SSAValue:
         width, count = native // WORD_BYTES, lanes_of(acc.type)
@@ -140,7 +144,9 @@ def in_pieces(low: FunctionLowering, native: int, native_dot: DotProduct) -> Dot
         pieces = cut(low, acc, width)
         right = cut(low, weights, width * steps)
         if lanes_of(word.type) == steps:
-            left = [repeat_word(low, word, native)] * len(pieces)
+            if word not in repeated:
+                repeated[word] = repeat_word(low, word, native)
+            left = [repeated[word]] * len(pieces)
         else:
             left = cut(low, word, width * steps)
         triples = zip(pieces, left, right, strict=True)

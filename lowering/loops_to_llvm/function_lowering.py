@@ -87,6 +87,9 @@ class Scope:
 class FunctionLowering:
     """Lowers the blocks of one function with a table of rules."""
 
+    has_intrinsics = True
+    """Whether LLVM knows the target's own intrinsics: code is for the machine that it names."""
+
     def __init__(self, rules: Mapping[type[Operation], Rule], target: Target):
         self.rules = rules
         self.target = target

@@ -45,6 +45,8 @@ class KernelLowering(FunctionLowering):
     Fragments are taken apart once in a block: most are multiplied with several others.
     """
 
+    has_intrinsics = False
+
     def __init__(
         self, kernel: GpuKernel, rules: Mapping[type[Operation], Rule], target: Target
     ) -> None:

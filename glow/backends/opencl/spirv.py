@@ -61,6 +61,8 @@ of its passes make integers of 256 bits, which SPIR-V has not."""
 class DeviceLowering(FunctionLowering):
     """Lowers a kernel whose buffers are in global memory."""
 
+    has_intrinsics = False
+
     def layout_of(self, type_: Attribute) -> RegisterLayout:
         """Returns the register layout of a type."""
         if is_memref(type_):
