@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from glow.diagnostics import run_reporting
+from glow.tools import progress
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
 
@@ -25,6 +26,12 @@ class Outcome:
 
 
 Tool = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow machine reports no progress beside the one line."""
+    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 @pytest.fixture
