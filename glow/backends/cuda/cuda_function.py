@@ -58,6 +58,7 @@ Spaces = Mapping[str, int]
 class Entry(NamedTuple):
     """A kernel on the device."""
 
+    module: c_void_p
     function: c_void_p
     assembly: KernelAssembly
 
@@ -94,7 +95,7 @@ def load_kernel(device: CudaDevice, name: str, kernel: KernelAssembly) -> Entry:
     try:
         module = load_module(device, kernel.text)
         function = device.function(module, kernel.entry, kernel.dynamic_bytes)
-        return Entry(function, kernel)
+        return Entry(module, function, kernel)
     except GlowError as error:
         message = f"kernel '{name}': {error.message}"
         raise GlowError(message, hint=error.hint) from error
@@ -164,10 +165,20 @@ def span_of(places: Sequence[Argument]) -> slice:
     return slice(min(starts), max(ends))
 
 
-def release(device: CudaDevice, memory: Sequence[int], staging: Array) -> None:
+def release(
+    device: CudaDevice,
+    memory: Sequence[int],
+    staging: Array,
+    graphs: Sequence[c_void_p],
+    modules: Sequence[c_void_p],
+) -> None:
     """Give back what a function has: a lost device has nothing left."""
     with suppress(GlowError):
         device.enter()
+        for graph in graphs:
+            device.forget(graph)
+        for module in modules:
+            device.unload(module)
         for address in memory:
             device.free(address)
         device.free_pinned(staging)
@@ -194,13 +205,16 @@ class CudaFunction:
             for space, size in self._sizes.items()
         }
         self._staging = device.allocate_pinned(max(program.mutables_size, 1))
+        self._graphs: list[c_void_p] = []
+        """That of the kernels of a call, once it is captured."""
         memory = tuple(self._spaces.values())
-        finalize(self, release, device, memory, self._staging).atexit = False
+        modules = [entry.module for entry in entries.values()]
+        held = memory, self._staging, self._graphs, modules
+        finalize(self, release, device, *held).atexit = False
         self._upload("constants", 0, program.constants)
         steps = code_of(program).steps
         self._launches = StreamLauncher(device, entries, self._spaces).steps(steps)
         self._is_straight = is_straight(steps)
-        self._graph: c_void_p | None = None
         self._reports = reports_of(program)
         self.variables = new_variables(program)
         """What calls keep: on the host between them."""
@@ -269,9 +283,9 @@ class CudaFunction:
         if not self._is_straight:
             body()
             return
-        if self._graph is None:
-            self._graph = self._device.capture(body)
-        self._device.replay(self._graph)
+        if not self._graphs:
+            self._graphs.append(self._device.capture(body))
+        self._device.replay(self._graphs[0])
 
     def _upload(self, space: str, offset: int, array: Array | Bytes) -> None:
         """Copies an array to a place of a space."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from ctypes import byref, c_char, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -142,6 +144,7 @@ class CudaDevice:
         self.driver.call("cuDevicePrimaryCtxRetain", byref(self.context), handle)
         self.enter()
         self.driver.call("cuStreamCreate", byref(self.stream), NON_BLOCKING)
+        finalize(self, close, self.driver, handle, self.stream).atexit = False
 
     def enter(self) -> None:
         """Makes the context that of this thread."""
@@ -200,9 +203,16 @@ class CudaDevice:
             body()
         finally:
             self.driver.call("cuStreamEndCapture", self.stream, byref(graph))
-        flags = c_ulonglong(0)
-        self.driver.call("cuGraphInstantiateWithFlags", byref(executable), graph, flags)
+        flags, made = c_ulonglong(0), byref(executable)
+        try:
+            self.driver.call("cuGraphInstantiateWithFlags", made, graph, flags)
+        finally:
+            self.driver.call("cuGraphDestroy", graph)
         return executable
+
+    def forget(self, graph: c_void_p) -> None:
+        """Gives a graph back."""
+        self.driver.call("cuGraphExecDestroy", graph)
 
     def replay(self, graph: c_void_p) -> None:
         """Runs a graph behind all work before."""
@@ -233,6 +243,10 @@ class CudaDevice:
                 f"the driver rejects kernels: {first}", hint="--debug prints its log"
             ) from error
         return module
+
+    def unload(self, module: c_void_p) -> None:
+        """Gives a module back, and its kernels with it."""
+        self.driver.call("cuModuleUnload", module)
 
     def function(self, module: c_void_p, name: str, dynamic_bytes: int = 0) -> c_void_p:
         """A kernel of a module, which launches may give so many bytes of shared memory."""
@@ -268,6 +282,13 @@ class CudaDevice:
             pointers,
             None,
         )
+
+
+def close(driver: CudaDriver, handle: c_int, stream: c_void_p) -> None:
+    """Give back a device's stream and context: a lost device has nothing left."""
+    with suppress(GlowError):
+        driver.call("cuStreamDestroy_v2", stream)
+        driver.call("cuDevicePrimaryCtxRelease_v2", handle)
 
 
 def open_driver() -> CudaDriver:

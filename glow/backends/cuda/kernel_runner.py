@@ -57,3 +57,4 @@ def run_on_device(
     finally:
         for address in addresses:
             device.free(address)
+        device.unload(module)

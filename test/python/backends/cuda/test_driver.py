@@ -47,6 +47,7 @@ def test_a_kernel_runs_on_copies_of_its_buffers(case: Case) -> None:
     run_on_device(device, case.kernel, buffers)
     assert error_of(case, buffers[0]) < case.tolerance
     assert library.memory == {}
+    assert library.held["module"] == 0
     assert library.calls.count("cuMemcpyHtoDAsync_v2") == len(buffers)
     assert library.calls.index("cuLaunchKernel") < library.calls.index(
         "cuMemcpyDtoHAsync_v2"
@@ -142,6 +143,7 @@ def test_a_network_runs_as_a_graph(
     del model
     gc.collect()
     assert library.memory == library.pinned == {}
+    assert not any(library.held.values())
 
 
 def test_what_a_device_cannot_run_is_one_line(

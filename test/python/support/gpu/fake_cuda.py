@@ -7,6 +7,7 @@ It has what `glow.backends.cuda.driver` calls, under the names and with the argu
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -66,6 +67,8 @@ class FakeCuda:
     memory: dict[int, np.ndarray] = field(default_factory=dict)
     dynamic_bytes: dict[int, int] = field(default_factory=dict)
     pinned: dict[int, np.ndarray] = field(default_factory=dict)
+    held: Counter[str] = field(default_factory=Counter)
+    """How many of each kind of thing were made and not given back."""
     handles: list[str] = field(default_factory=list)
     memory_bytes: int = 1 << 30
     captured: list[Callable[[], None]] = field(default_factory=list)
@@ -120,13 +123,23 @@ class FakeCuda:
         value._obj.value = self.gpu[attribute - 75]
 
     def cuDevicePrimaryCtxRetain(self, context, handle):
+        self.held["context"] += 1
         context._obj.value = 1
 
     def cuCtxSetCurrent(self, context):
         assert context.value == 1
 
     def cuStreamCreate(self, stream, flags):
+        self.held["stream"] += 1
         stream._obj.value = 2
+
+    def cuStreamDestroy_v2(self, stream):
+        assert stream.value == 2
+        self.held["stream"] -= 1
+
+    def cuDevicePrimaryCtxRelease_v2(self, handle):
+        assert handle.value == 0
+        self.held["context"] -= 1
 
     def cuStreamSynchronize(self, stream):
         assert stream.value == 2
@@ -161,7 +174,12 @@ class FakeCuda:
             return 209
         self.images.append(image[: len(CODE)])
         module._obj.value = 3
+        self.held["module"] += 1
         return 0
+
+    def cuModuleUnload(self, module):
+        assert module.value == 3
+        self.held["module"] -= 1
 
     def cuModuleGetFunction(self, function, module, name):
         self.handles.append(name.decode())
@@ -204,9 +222,19 @@ class FakeCuda:
     def cuStreamEndCapture(self, stream, graph):
         self.is_capturing = False
         graph._obj.value = 4
+        self.held["graph"] += 1
+
+    def cuGraphDestroy(self, graph):
+        assert graph.value == 4
+        self.held["graph"] -= 1
 
     def cuGraphInstantiateWithFlags(self, executable, graph, flags):
         executable._obj.value = 5
+        self.held["executable"] += 1
+
+    def cuGraphExecDestroy(self, executable):
+        assert executable.value == 5
+        self.held["executable"] -= 1
 
     def cuGraphLaunch(self, executable, stream):
         assert executable.value == 5
