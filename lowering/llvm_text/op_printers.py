@@ -214,7 +214,9 @@ def inline_assembly(out: FunctionPrinter, op: xllvm.InlineAsmOp) -> None:
     is, and do not copy it into branches.
     """
     if op.has_side_effects is None or op.is_align_stack is not None:
-        raise DiagnosticException("llvm emission: only plain assembly with effects")
+        raise DiagnosticException(
+            "llvm emission: inline_asm needs effects, and no aligned stack"
+        )
     type_ = "void" if op.res is None else out.type_text(op.res.type)
     body = op.asm_string.data.replace("\n", "\\0A")
     operands = ", ".join(map(out.typed, op.operands_))

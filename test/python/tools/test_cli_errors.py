@@ -28,31 +28,29 @@ class Outcome:
 Tool = Callable[..., Outcome]
 
 
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow machine reports no progress beside the one line."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
-
-
 @pytest.fixture
 def glow_opt(capsys: pytest.CaptureFixture[str]) -> Tool:
     """Runs `glow-opt` with the given arguments."""
-
-    def run(*arguments: object) -> Outcome:
-        texts = [str(argument) for argument in arguments]
-        code = run_reporting("glow-opt", lambda: run_glow_opt(texts), debug=False)
-        return Outcome(code, *capsys.readouterr())
-
-    return run
+    return tool(capsys, "glow-opt", run_glow_opt)
 
 
 @pytest.fixture
-def glow(capsys: pytest.CaptureFixture[str]) -> Tool:
-    """Runs `glow` with the given arguments."""
+def glow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Tool:
+    """Runs `glow` with the given arguments; slow machines tell no progress."""
+    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
+    return tool(capsys, "glow", run_glow)
+
+
+def tool(
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    main: Callable[[list[str]], int | None],
+) -> Tool:
+    """Runs a program in this process."""
 
     def run(*arguments: object) -> Outcome:
         texts = [str(argument) for argument in arguments]
-        code = run_reporting("glow", lambda: run_glow(texts), debug=False)
+        code = run_reporting(name, lambda: main(texts), debug=False)
         return Outcome(code, *capsys.readouterr())
 
     return run

@@ -102,10 +102,10 @@ def test_a_network_larger_than_the_device() -> None:
     small = SimpleNamespace(
         name="tiny", global_mem_size=3 << 30, max_mem_alloc_size=1 << 30
     )
-    sizes = {"constants": 2 << 30, "mutables": 0, "activations": 0}
+    sizes = [2 << 30, 0, 0]
     with pytest.raises(GlowError, match=r"buffer of 2.0 GiB.*'tiny' have 1.0 at most"):
         function.check_device_memory(small, sizes)
-    sizes["activations"] = 2 << 30
+    sizes[2] = 2 << 30
     with pytest.raises(GlowError, match=r"needs 4.0 GiB of memory.*'tiny' has 3.0"):
         function.check_device_memory(small, sizes)
 
