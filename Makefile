@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance backend-package fuzz test-opencl test-ptx test-gpu interop ray serving-clients protocol mutants lint house typing bench clean
+.PHONY: help venv dev demo serve-demo train test test-all bundles bench-bundles conformance backend-package fuzz test-opencl test-ptx test-gpu interop ray serving-clients protocol mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,10 @@ serve-demo: $(VENV)/.installed  ## serve the digits network, ask it by JSON and 
 train: $(VENV)/.installed  ## train the digits networks from scratch, into build/digits
 	$(BIN)/python -m examples.digits.train
 
-test: $(VENV)/.installed-dev  ## run all tests (lit, then pytest)
+test: $(VENV)/.installed-dev  ## run lit, then pytest, with some of the cases of tests that have many
+	$(BIN)/python test/run_all.py --jobs $(JOBS) --slice
+
+test-all: $(VENV)/.installed-dev  ## run lit, then pytest, with all cases
 	$(BIN)/python test/run_all.py --jobs $(JOBS)
 
 lint: dev  ## ruff, pyright, the import contracts and the shape of the tree

@@ -108,7 +108,9 @@ def main() -> int:
     """Run both suites and print the sum; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", default="2", help="tests that run at once")
-    jobs: str = parser.parse_args().jobs
+    parser.add_argument("--slice", action="store_true", help="as pytest's")
+    arguments = parser.parse_args()
+    jobs: str = arguments.jobs
     REPORTS.mkdir(parents=True, exist_ok=True)
     SKIPPED.unlink(missing_ok=True)
     started = time.monotonic()
@@ -117,7 +119,10 @@ def main() -> int:
         "lit", ["-j", jobs, "-sv", "--xunit-xml-output", lit_report, "test"]
     )
     pytest_report = f"--junitxml={REPORTS / 'pytest.xml'}"
-    python = run_suite("pytest", ["-n", jobs, "--dist", "loadgroup", pytest_report])
+    options = ["--slice"] if arguments.slice else []
+    python = run_suite(
+        "pytest", ["-n", jobs, "--dist", "loadgroup", *options, pytest_report]
+    )
     total = lit + python
     seconds = time.monotonic() - started
     skipped = f", {len(total.skipped)} skipped" if total.skipped else ""

@@ -18,7 +18,6 @@ short.
 import gc
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -38,9 +37,25 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Read when NumPy is loaded.
 gc.disable()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--slice`."""
+    text = "of tests with many cases of one kind take some (support/slices.py)"
+    parser.addoption("--slice", action="store_true", help=text)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
-    """Group the tests of each file for `--dist loadgroup`, before xdist reads groups."""
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Take a slice of the tests; group those of each file for `--dist loadgroup`, before xdist
+    reads groups.
+    """
+    if config.getoption("--slice"):
+        from support.slices import left_out
+
+        left = set(left_out(items))
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))

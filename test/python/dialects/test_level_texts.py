@@ -41,7 +41,6 @@ SMALL = ROOT / "docs" / "small.mlir"
 CASES = {
     "mobilenet_v2": (HOST, OTHER_TARGETS[0]),
     "bert": (HOST,),
-    "lstm": (HOST,),
     "digits": (HOST, OTHER_TARGETS[1]),
 }
 """Networks and their targets; `make fuzz` takes all of both."""

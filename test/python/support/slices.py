@@ -1,0 +1,49 @@
+"""Tests of many cases of one kind: `make test` takes each n-th case, `make test-all` all.
+
+What is left out differs in sizes or networks from what is taken, and costs a tenth of the time
+of all tests. `pytest FILE` always takes all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+EVERY: Mapping[str, int] = {
+    "test_a_network_computes_what_the_interpreter_does": 2,
+    "test_bytes": 2,
+    "test_convolution_is_exact": 2,
+    "test_forms": 2,
+    "test_lowerings_agree": 3,
+    "test_native_code": 2,
+    "test_native_code_has_the_interpreters_bits": 2,
+    "test_network_is_accepted_at_every_level": 3,
+    "test_no_kernel_spills": 2,
+    "test_operators_give_the_integers_of_onnxruntime": 2,
+    "test_passes_keep_results": 2,
+    "test_printed_programs_give_the_same_bits": 3,
+    "test_products_are_exact": 2,
+    "test_quantized_networks_run_in_all_runtimes": 3,
+    "test_random_nodes": 2,
+    "test_rows_keep_the_budget": 2,
+    "test_strassen": 2,
+    "test_winograd": 2,
+    "test_winograd_of_one_axis": 2,
+    "test_work_grows_as_the_nodes": 2,
+}
+"""The n of a test function by its name."""
+
+
+def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """The cases that a slice leaves out; of each function the first is taken."""
+    seen = Counter[tuple[str, str]]()
+    found: list[pytest.Item] = []
+    for item in items:
+        function = item.name.partition("[")[0]
+        key = str(item.path), function
+        if seen[key] % EVERY.get(function, 1):
+            found.append(item)
+        seen[key] += 1
+    return found
