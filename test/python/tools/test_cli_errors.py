@@ -36,7 +36,7 @@ def glow_opt(capsys: pytest.CaptureFixture[str]) -> Tool:
 
 @pytest.fixture
 def glow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Tool:
-    """Runs `glow` with the given arguments; slow machines tell no progress."""
+    """Runs `glow` with the given arguments, and without progress on slow machines."""
     monkeypatch.setattr(progress, "PATIENCE", 3600.0)
     return tool(capsys, "glow", run_glow)
 
@@ -49,8 +49,7 @@ def tool(
     """Runs a program in this process."""
 
     def run(*arguments: object) -> Outcome:
-        texts = [str(argument) for argument in arguments]
-        code = run_reporting(name, lambda: main(texts), debug=False)
+        code = run_reporting(name, lambda: main([*map(str, arguments)]), debug=False)
         return Outcome(code, *capsys.readouterr())
 
     return run
