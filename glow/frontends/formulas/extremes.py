@@ -26,8 +26,8 @@ OPERATIONS: Mapping[str, Function] = {
     **dict.fromkeys(("or", "ori"), any),
     "not": lambda x: not x[0],
     "select": lambda x: x[1] if x[0] else x[2],
-    **dict.fromkeys(("maximum", "maximumf", "maxnumf", "maxsi", "maxui"), max),
-    **dict.fromkeys(("minimum", "minimumf", "minnumf", "minsi", "minui"), min),
+    **dict.fromkeys(("maximum", "maximumf", "maxnumf", "maxsi"), max),
+    **dict.fromkeys(("minimum", "minimumf", "minnumf", "minsi"), min),
     **dict.fromkeys(("convert", "index_cast"), lambda x: x[0]),
 }
 """Operations of scalars by their names, without the dialect's."""

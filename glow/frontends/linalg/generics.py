@@ -29,7 +29,7 @@ from glow.frontends.graph_builder import BUDGET
 from glow.frontends.linalg.generic_products import sum_of_products
 from glow.frontends.linalg.iteration import Generic, body_of, combined
 from glow.frontends.linalg.linalg_builder import Handlers, LinalgBuilder
-from glow.frontends.linalg.scalars import Body, evaluate, predicate
+from glow.frontends.linalg.scalars import Body, evaluate, signed_predicate
 
 REDUCTIONS: Mapping[str, tuple[type[NodeOp], type[NodeOp], float]] = {
     "add": (glow.ReduceSumOp, glow.AddOp, 0),
@@ -225,7 +225,9 @@ def arg_reduce(builder: LinalgBuilder, what: Generic) -> list[SSAValue]:
     block = body_of(builder)
     extreme = find_extreme(partial(_kept, block))
     if extreme is None or len(what.reduced) != 1 or len(builder.ins) != 1:
-        raise GlowError("a reduction of two results that is no argmax or argmin")
+        raise GlowError(
+            "a reduction of two results that is no argmax or argmin of numbers with signs"
+        )
     (reduced,) = what.reduced
     kind = "max" if extreme.largest else "min"
     rank, places = len(what.sizes), {dim: dim for dim in range(len(what.sizes))}
@@ -251,7 +253,7 @@ def _kept(block: Block, earlier: Pair, later: Pair) -> Scalars | None:
     for op in block.ops:
         if isinstance(op, IndexOp):
             given[op.results[0]] = later.place
-    return run_body(block, given, predicate)
+    return run_body(block, given, signed_predicate)
 
 
 def mapped(builder: LinalgBuilder) -> Sequence[SSAValue]:

@@ -128,6 +128,12 @@ def predicate(op: Operation) -> str:
     return names[number.value.data]
 
 
+def signed_predicate(op: Operation) -> str:
+    """The same; empty as well for integers without signs, which no tensor here has."""
+    how = predicate(op)
+    return "" if op.name == "arith.cmpi" and how.startswith("u") else how
+
+
 class Body:
     """A scalar body, whose values are tensors here."""
 
@@ -210,8 +216,7 @@ class Body:
                 for pair in ((lhs, rhs), (rhs, lhs))
             ]
             return self.builder.node(glow.OrOp, *parts)
-        is_unsigned = op.name == "arith.cmpi" and how.startswith("u")
-        if how not in COMPARED or is_unsigned:
+        if signed_predicate(op) not in COMPARED:
             raise NoNode(how)
         node, is_swapped, is_negated = COMPARED[how]
         operands = (rhs, lhs) if is_swapped else (lhs, rhs)
