@@ -91,7 +91,8 @@ def _layer_norm_of_rows(
     return invoke("layer_norm", spec, build_layer_norm, buffers, len(op.outs))
 
 
-def _fused_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+def fused_rows_spec(op: instr.InstructionOp) -> FusedRowsSpec:
+    """The rows of an instruction, which is `cpu.fused_rows`."""
     space = max(map(shape_of, op.ins), key=prod)
     region = ScalarRegion(op.regions[0].block)
 
@@ -100,14 +101,17 @@ def _fused_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]
         assert rows is not None
         return RowOperand(rows, bool(shape) and shape[-1] == space[-1])
 
-    spec = FusedRowsSpec(
+    return FusedRowsSpec(
         prod(space[:-1]),
         space[-1],
         tuple(operand(shape_of(value)) for value in op.ins),
         tuple(operand(shape_of(value)) for value in op.outs),
         region,
     )
-    buffers = [*op.outs, *op.ins]
+
+
+def _fused_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    spec, buffers = fused_rows_spec(op), [*op.outs, *op.ins]
     return invoke("fused_rows", spec, build_fused_rows, buffers, len(op.outs))
 
 

@@ -1,8 +1,6 @@
 """Softmax, normalizations and reductions of rows for many threads.
 
-A warp has a row, or all warps of a block have one that is long. Each thread goes through its
-columns, four at a time where rows are aligned; neighbours read what lies side by side. Then
-lanes exchange what they have, and warps by shared memory:
+How threads share rows, and get numbers of them together, is `row_threads.py`'s:
 
     for each pass:  number = combine(term(x, numbers so far) of all x of the row)
     result = finish(x, numbers, operands), or finish(numbers): one a row
@@ -12,30 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import MemRefType, f32
-from xdsl.dialects.gpu import DimensionEnum
 from xdsl.ir import Attribute, SSAValue
 
-from glow.backends.cuda.kernels.gpu_builder import WARP, GpuBuilder, GpuKernel
-from glow.dialects import arith
+from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
+from glow.backends.cuda.kernels.row_threads import (
+    COMBINE,
+    THREADS,
+    Kind,
+    RowShape,
+    RowThreads,
+)
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Index
 from glow.lowering.loop_builder.scalar_region import RegionBuilder, ScalarRegion
 from glow.lowering.target.target import Target
 
-WARPS, VECTOR = 4, 4
-LONG_ROW = 1024
-"""Columns from which on all warps of a block work at one row."""
-
-Kind = Literal["add", "maximumf", "minimumf"]
-COMBINE = {
-    "add": arith.AddfOp,
-    "maximumf": arith.MaximumfOp,
-    "minimumf": arith.MinimumfOp,
-}
 IDENTITY = {"add": 0.0, "maximumf": float("-inf"), "minimumf": float("inf")}
 
 
@@ -68,19 +60,9 @@ class RowsSpec:
         return 0 if self.is_reduction else inputs - 1
 
     @property
-    def warps_of_row(self) -> int:
-        """The warps that work at one row."""
-        return WARPS if self.columns > LONG_ROW else 1
-
-    @property
-    def grid(self) -> tuple[int, int, int]:
-        """The blocks."""
-        return (-(-self.rows * self.warps_of_row // WARPS), 1, 1)
-
-    @property
-    def width(self) -> int:
-        """The columns that a thread reads at once."""
-        return VECTOR if self.columns % VECTOR == 0 else 1
+    def shape(self) -> RowShape:
+        """The rows, and how threads share them."""
+        return RowShape(self.rows, self.columns)
 
     @property
     def buffers(self) -> list[MemRefType[Attribute]]:
@@ -185,94 +167,52 @@ class Rows:
     def __init__(self, b: GpuBuilder, spec: RowsSpec, buffers: Sequence[SSAValue]):
         self.b, self.spec = b, spec
         self.result, self.source, *self.operands = buffers
-        self.warp, self.lane = b.unflatten(b.thread(), (WARPS, WARP))
-        number = b.add(b.mul(b.block(DimensionEnum.X), WARPS), self.warp)
-        self.row, part = b.unflatten(number, (spec.rows, spec.warps_of_row))
-        self.member = b.add(b.mul(part, WARP), self.lane)
-        self.shape = (spec.width,)
-        self.shared = None
-        if spec.warps_of_row > 1:
-            self.shared = b.shared("numbers", (len(spec.passes), WARPS), f32)
+        self.threads = RowThreads(b, spec.shape, len(spec.passes))
+        self.vector = (spec.shape.width,)
 
     def build(self) -> None:
         """Writes the kernel."""
-        whole = self.spec.rows * self.spec.warps_of_row % WARPS == 0
-        is_row = whole or self.b.compare("slt", self.row, self.spec.rows)
-        self.b.if_(is_row, self.build_row)
+        self.threads.at_row(self.build_row)
 
     def build_row(self) -> None:
         """The passes of a row, and its results."""
-        b, numbers = self.b, list[SSAValue]()
-        for slot, one in enumerate(self.spec.passes):
-            numbers.append(self.number(slot, one, numbers))
+        b, row, numbers = self.b, self.threads.row, list[SSAValue]()
+        for one in self.spec.passes:
+            numbers.append(self.number(one, numbers))
         if self.spec.is_reduction:
             (result,) = self.spec.finish.instantiate(b, numbers)
-            first = b.compare("eq", self.member, 0)
-            b.if_(first, lambda: b.store(result, self.result, self.row))
+            self.threads.at_first(lambda: b.store(result, self.result, row))
             return
 
         def column(at: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            operands = [
-                b.vector_load(self.spec.width, each, at) for each in self.operands
-            ]
+            operands = [b.vector_load(*self.vector, each, at) for each in self.operands]
             values = [self.read(at), *map(self.spread, numbers), *operands]
             (result,) = self.spec.finish.instantiate(b, values)
-            b.vector_store(result, self.result, self.row, at)
+            b.vector_store(result, self.result, row, at)
             return ()
 
-        self.columns((), column)
-
-    def columns(
-        self,
-        carried: Sequence[SSAValue],
-        body: Callable[[Index, Sequence[SSAValue]], Sequence[SSAValue]],
-    ) -> Sequence[SSAValue]:
-        """Runs a body on the columns of a thread."""
-        spec = self.spec
-        step = spec.warps_of_row * WARP * spec.width
-        first = self.b.mul(self.member, spec.width)
-        return self.b.carry(first, spec.columns, step, carried, body)
+        self.threads.columns((), column)
 
     def read(self, column: Index) -> SSAValue:
         """Elements of the row."""
-        return self.b.vector_load(self.spec.width, self.source, self.row, column)
+        return self.b.vector_load(*self.vector, self.source, self.threads.row, column)
 
     def spread(self, number: SSAValue) -> SSAValue:
         """A number for each element that a thread reads at once."""
-        return self.b.broadcast(number, self.shape)
+        return self.b.broadcast(number, self.vector)
 
-    def number(self, slot: int, one: RowPass, before: Sequence[SSAValue]) -> SSAValue:
+    def number(self, one: RowPass, before: Sequence[SSAValue]) -> SSAValue:
         """A number of the row, which all its threads get."""
         b, combine = self.b, COMBINE[one.kind]
-        start = b.constant(IDENTITY[one.kind], types.vector_type(self.shape))
+        start = b.constant(IDENTITY[one.kind], types.vector_type(self.vector))
 
         def column(at: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             values = [self.read(at), *map(self.spread, before)]
             (term,) = one.term.instantiate(b, values)
             return [b.binary(combine, carried[0], term)]
 
-        (partial,) = self.columns([start], column)
-        total = b.extract(partial, 0)
-        for lane in range(1, self.spec.width):
-            total = b.binary(combine, total, b.extract(partial, lane))
-        for offset in (16, 8, 4, 2, 1):
-            total = b.binary(combine, total, b.exchange(total, offset))
-        if self.shared is None:
-            return total
-        return self.over_warps(self.shared, slot, total, one.kind)
-
-    def over_warps(
-        self, shared: SSAValue, slot: int, total: SSAValue, kind: Kind
-    ) -> SSAValue:
-        """What all warps have together, each pass in memory of its own."""
-        b = self.b
-        first = b.compare("eq", self.lane, 0)
-        b.if_(first, lambda: b.store(total, shared, slot, self.warp))
-        b.barrier()
-        result = b.load(shared, slot, 0)
-        for warp in range(1, WARPS):
-            result = b.binary(COMBINE[kind], result, b.load(shared, slot, warp))
-        return result
+        (partial,) = self.threads.columns([start], column)
+        return self.threads.together(one.kind, partial)
 
 
 def build_rows(spec: RowsSpec, target: Target, name: str) -> GpuKernel:
@@ -281,7 +221,7 @@ def build_rows(spec: RowsSpec, target: Target, name: str) -> GpuKernel:
     return b.kernel(
         name,
         spec.buffers,
-        WARPS * WARP,
-        spec.grid,
+        THREADS,
+        spec.shape.grid,
         lambda buffers: Rows(b, spec, buffers).build(),
     )

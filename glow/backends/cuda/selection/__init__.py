@@ -59,6 +59,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         cpu.SoftmaxOp,
         glow.LayerNormOp,
         cpu.LayerNormOp,
+        cpu.FusedRowsOp,
         glow.ReduceSumOp,
         glow.ReduceMeanOp,
         glow.ReduceMaxOp,

@@ -1,17 +1,19 @@
-"""Softmax, layer norms and reductions along the last axes of f32."""
+"""Softmax, norms, reductions and fused sums along the last axes of f32."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.program import Invocation
+from glow.backends.cpu.selection.normalization import fused_rows_spec
+from glow.backends.cuda.kernels.fused_rows import build_thread_rows
+from glow.backends.cuda.kernels.row_threads import Kind
 from glow.backends.cuda.kernels.rows import (
-    Kind,
     RowsSpec,
     build_rows,
     layer_norm,
@@ -82,10 +84,19 @@ def _reduce(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | s
     return rows(op, reduce_rows(outer, columns, KINDS[op.node], factor))
 
 
+def _fused_rows(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    for value in (*op.outs, *op.ins):
+        if element_of(value) not in (f32, i1):
+            return f"it has elements of {element_of(value)}"
+    buffers, count = [*op.outs, *op.ins], len(op.outs)
+    return launch("fused_rows", fused_rows_spec(op), build_thread_rows, buffers, count)
+
+
 ROWS: Mapping[type[Operation], Row] = {
     glow.SoftmaxOp: _softmax,
     cpu.SoftmaxOp: _softmax,
     glow.LayerNormOp: _layer_norm,
     cpu.LayerNormOp: _layer_norm,
+    cpu.FusedRowsOp: _fused_rows,
     **dict.fromkeys(KINDS, _reduce),
 }

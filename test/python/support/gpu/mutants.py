@@ -18,12 +18,10 @@ def copy_of(kernel: GpuKernel) -> gpu.FuncOp:
 
 
 def removed(kind: type[Operation], kernel: GpuKernel) -> Iterator[gpu.FuncOp]:
-    """The kernel without one operation of a kind, for each of them."""
+    """The kernel without one operation of a kind, for each of them; uses take its operand."""
     for number in range(sum(isinstance(op, kind) for op in kernel.function.walk())):
         function = copy_of(kernel)
-        found = [op for op in function.walk() if isinstance(op, kind)][number]
-        found.detach()
-        found.erase()
+        erase([op for op in function.walk() if isinstance(op, kind)][number])
         yield function
 
 
@@ -31,8 +29,13 @@ def without(kernel: GpuKernel, kind: type[Operation]) -> gpu.FuncOp:
     """The kernel without operations of a kind, whose uses take the first operand."""
     function = copy_of(kernel)
     for op in [op for op in function.walk() if isinstance(op, kind)]:
-        for result in op.results:
-            result.replace_all_uses_with(op.operands[0])
-        op.detach()
-        op.erase()
+        erase(op)
     return function
+
+
+def erase(op: Operation) -> None:
+    """Erase an operation, whose uses take its first operand."""
+    for result in op.results:
+        result.replace_all_uses_with(op.operands[0])
+    op.detach()
+    op.erase()

@@ -1,26 +1,24 @@
 """Sums over rows with the element-wise work around them, one row at a time.
 
-A value's stage is the number of sums that it waits for. Each stage is one pass over the row,
-which stays in the first-level cache: it computes the sums that can be taken now, and the last
-one what is stored. What a later pass needs again is computed again, but functions that are
-written out, such as exponentials, which wait on the stack.
+Each stage (`row_stages.py`) is one pass over the row, which stays in the first-level cache. What a
+later pass needs again is computed again, but functions that are written out, such as
+exponentials, which wait on the stack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.backends.cpu.dialect.fused_rows import RowSumOp
 from glow.backends.cpu.kernels.elementwise.kernel import loaded, stored
+from glow.backends.cpu.kernels.reduction.row_stages import RowStages
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
-from glow.lowering.loop_builder.math_expansions import EXPANSIONS
 from glow.lowering.loop_builder.scalar_operations import instantiate_operation
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.loop_builder.vector_row import Segment, reduce_vector, segments
@@ -53,83 +51,39 @@ class FusedRowsSpec:
     results: tuple[RowOperand, ...]
     region: ScalarRegion
 
-
-class _Stages:
-    """The passes that a region takes."""
-
-    def __init__(self, spec: FusedRowsSpec) -> None:
-        self.region = spec.region
-        self.ops: list[Operation] = list(spec.region.block.ops)[:-1]
-        self.stage: dict[SSAValue, int] = {}
-        self.vectors: set[SSAValue] = set()
-        for argument, operand in zip(
-            spec.region.block.args, spec.operands, strict=True
-        ):
-            self.stage[argument] = 0
-            if operand.is_vector:
-                self.vectors.add(argument)
-        for op in self.ops:
-            stage = max((self.stage[value] for value in op.operands), default=0)
-            is_sum = isinstance(op, RowSumOp)
-            for result in op.results:
-                self.stage[result] = stage + is_sum
-                if not is_sum and any(value in self.vectors for value in op.operands):
-                    self.vectors.add(result)
-
-    @cached_property
-    def passes(self) -> list[list[SSAValue]]:
-        """What each pass computes for each element: the terms of sums, and then the results."""
-        sums = [op for op in self.ops if isinstance(op, RowSumOp)]
-        count = max((self.stage[op.result] for op in sums), default=0)
-        terms: list[list[SSAValue]] = [[] for _ in range(count + 1)]
-        for op in sums:
-            terms[self.stage[op.value]].append(op.value)
-        terms[count] += [
-            value for value in self.region.results if value in self.vectors
-        ]
-        return terms
-
-    @cached_property
-    def kept(self) -> dict[SSAValue, int]:
-        """Values that wait on the stack, with the pass that computes them."""
-        found: dict[SSAValue, int] = {}
-        again: dict[SSAValue, int] = {}
-        for number, values in enumerate(self.passes):
-            for value in self._needed(values):
-                if type(value.owner) not in EXPANSIONS:
-                    continue
-                if value in found:
-                    again[value] = found[value]
-                found.setdefault(value, number)
-        return again
-
-    def _needed(self, values: Sequence[SSAValue]) -> set[SSAValue]:
-        seen: set[SSAValue] = set()
-        left = list(values)
-        while left:
-            value = left.pop()
-            if value in seen or value not in self.vectors:
-                continue
-            seen.add(value)
-            if isinstance(value.owner, Operation):
-                left += value.owner.operands
-        return seen
+    @property
+    def buffers(self) -> Iterator[MemRefType]:
+        """The types of the arguments."""
+        region = self.region
+        for operand, element in zip(self.results, region.result_types, strict=True):
+            yield operand.buffer(self.extent, element)
+        for operand, element in zip(self.operands, region.input_types, strict=True):
+            yield operand.buffer(self.extent, element)
 
 
-class _Rows:
+Terms = Callable[[Index, int, Sequence[SSAValue]], Sequence[SSAValue]]
+"""Takes a column, how many from it on are computed at once, and a vector of each sum; returns
+those with these columns' terms."""
+
+
+class FusedRows:
     """Computes rows, while the kernel is built."""
+
+    keeps = True
+    """Whether functions that are needed again wait on the stack."""
 
     def __init__(
         self,
         builder: LoopBuilder,
         spec: FusedRowsSpec,
-        stages: _Stages,
         buffers: Sequence[SSAValue],
     ) -> None:
         count = len(spec.results)
         self.builder = builder
         self.spec = spec
-        self.stages = stages
+        are_vectors = [operand.is_vector for operand in spec.operands]
+        self.stages = RowStages(spec.region, are_vectors)
+        self.kept = self.stages.kept if self.keeps else {}
         self.outs = buffers[:count]
         arguments = spec.region.block.args
         self.ins: dict[SSAValue, SSAValue] = dict(
@@ -143,7 +97,7 @@ class _Rows:
             value: builder.alloca(
                 types.memref_type((spec.extent,), types.storage_type(value.type))
             )
-            for value in stages.kept
+            for value in self.kept
         }
 
     def compute(self, row: Index) -> None:
@@ -162,7 +116,32 @@ class _Rows:
             region.results, self.spec.results, self.outs, strict=True
         ):
             if not operand.is_vector:
-                builder.store(stored(builder, self.numbers[value]), out, row)
+                self.store_number(stored(builder, self.numbers[value]), out)
+
+    def store_number(self, value: SSAValue, out: SSAValue) -> None:
+        """Stores a result that is one number for the row."""
+        self.builder.store(value, out, self.row)
+
+    def sweep(self, sums: int, terms: Terms) -> list[SSAValue]:
+        """Goes through the row once, and returns its sums."""
+        builder, totals = self.builder, list[list[SSAValue]]()
+        for part in segments(self.spec.extent, builder.target.lanes(32)):
+            zero = builder.constant(0.0, types.vector_type((part.length,), f32))
+
+            def vectors(
+                position: Index, carried: Sequence[SSAValue], part: Segment = part
+            ) -> Sequence[SSAValue]:
+                return terms(position, part.length, carried)
+
+            found = builder.carry(
+                part.start, part.stop, part.length, [zero] * sums, vectors
+            )
+            totals.append([reduce_vector(builder, "add", value) for value in found])
+        first, *others = totals
+        for other in others:
+            pairs = zip(first, other, strict=True)
+            first = [builder.addf(total, part) for total, part in pairs]
+        return first
 
     def _row_of(self, operand: RowOperand) -> Index:
         if operand.rows == self.spec.rows:
@@ -186,37 +165,24 @@ class _Rows:
             if isinstance(op, RowSumOp) and stages.stage[op.value] == number
         ]
         is_last = number == len(stages.passes) - 1
-        totals: list[list[SSAValue]] = []
-        for part in segments(self.spec.extent, self._lanes) if values else ():
-            zero = builder.constant(0.0, types.vector_type((part.length,), f32))
 
-            def vectors(
-                position: Index, carried: Sequence[SSAValue], part: Segment = part
-            ) -> Sequence[SSAValue]:
-                known = _Vectors(self, number, position, part.length)
-                terms = [known.get(op.value) for op in sums]
-                if is_last:
-                    self._store(known)
-                for value, home in stages.kept.items():
-                    if home == number:
-                        found = stored(builder, known.get(value))
-                        builder.vector_store(found, self.stack[value], position)
-                pairs = zip(carried, terms, strict=True)
-                return [builder.addf(total, term) for total, term in pairs]
+        def terms(
+            position: Index, length: int, carried: Sequence[SSAValue]
+        ) -> Sequence[SSAValue]:
+            known = _Vectors(self, number, position, length)
+            found = [known.get(op.value) for op in sums]
+            if is_last:
+                self._store(known)
+            for value, home in self.kept.items():
+                if home == number:
+                    kept = stored(builder, known.get(value))
+                    builder.vector_store(kept, self.stack[value], position)
+            pairs = zip(carried, found, strict=True)
+            return [builder.addf(total, term) for total, term in pairs]
 
-            found = builder.carry(
-                part.start, part.stop, part.length, [zero] * len(sums), vectors
-            )
-            totals.append([reduce_vector(builder, "add", value) for value in found])
-        for k, op in enumerate(sums):
-            first, *others = (part[k] for part in totals)
-            for other in others:
-                first = builder.addf(first, other)
-            self.numbers[op.result] = first
-
-    @property
-    def _lanes(self) -> int:
-        return self.builder.target.lanes(32)
+        totals = self.sweep(len(sums), terms) if values else []
+        for op, total in zip(sums, totals, strict=True):
+            self.numbers[op.result] = total
 
     def _store(self, known: _Vectors) -> None:
         for value, operand, out in zip(
@@ -237,7 +203,9 @@ class _Rows:
 class _Vectors:
     """The values of one vector of a row in a pass."""
 
-    def __init__(self, rows: _Rows, number: int, position: Index, length: int) -> None:
+    def __init__(
+        self, rows: FusedRows, number: int, position: Index, length: int
+    ) -> None:
         self.rows = rows
         self.number = number
         self.position = position
@@ -256,7 +224,7 @@ class _Vectors:
             return builder.broadcast(rows.numbers[value], (self.length,))
         if value in rows.ins:
             return rows.read(value, self.position, self.length)
-        if rows.stages.kept.get(value, self.number) < self.number:
+        if rows.kept.get(value, self.number) < self.number:
             memory = rows.stack[value]
             kept = builder.vector_load(self.length, memory, self.position)
             return loaded(builder, kept, value.type)
@@ -268,22 +236,14 @@ class _Vectors:
         return self.known[value]
 
 
-def _buffers(spec: FusedRowsSpec) -> Iterator[MemRefType]:
-    region = spec.region
-    for operand, element in zip(spec.results, region.result_types, strict=True):
-        yield operand.buffer(spec.extent, element)
-    for operand, element in zip(spec.operands, region.input_types, strict=True):
-        yield operand.buffer(spec.extent, element)
-
-
 def build_fused_rows(
     spec: FusedRowsSpec, target: Target, name: str = "fused_rows"
 ) -> Kernel:
     """The kernel f(outs..., ins..., lo, hi)."""
-    builder, stages = LoopBuilder(target), _Stages(spec)
+    builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        rows = _Rows(builder, spec, stages, buffers)
+        rows = FusedRows(builder, spec, buffers)
         builder.loop(low, high, 1, rows.compute)
 
-    return Kernel(builder.function(name, list(_buffers(spec)), body), spec.rows)
+    return Kernel(builder.function(name, list(spec.buffers), body), spec.rows)
