@@ -1,7 +1,7 @@
 """The search: kernels alone by successive halving, then what is kept in whole networks.
 
     for each kernel, those first that may gain most:
-        all candidates, 3 turns; the faster half, 6; ... until one is left
+        all candidates that there is time for, 3 turns; the faster half, 6; ... until one is left
     the network with all winners against the network as it is, in alternating runs:
         kept if it is faster by more than its noise, else each half of the winners, ...
     the network with all that was kept against what it was, once more, both compiled anew: who picks
@@ -85,6 +85,10 @@ class Subject(Protocol):
         """What can be configured."""
         ...
 
+    def build(self, kernel: Tunable, config: Any) -> None:
+        """Make a candidate ready, unless it is."""
+        ...
+
     def measure(
         self, kernel: Tunable, configs: Sequence[Any], turns: int
     ) -> list[Times]:
@@ -124,9 +128,13 @@ class Budget:
         """The seconds since the beginning."""
         return self.clock() - self.began
 
+    def left(self, share: float = 1.0) -> float:
+        """The seconds until a share of it is spent; negative where more is."""
+        return share * self.seconds - self.spent
+
     def has(self, share: float = 1.0) -> bool:
         """Whether less than a share of it is spent."""
-        return self.spent < share * self.seconds
+        return self.left(share) > 0
 
 
 @dataclass
@@ -166,7 +174,7 @@ def halve(kernel: Tunable, subject: Subject, budget: Budget, most: int) -> Found
     The present configuration stays in the race, so that the last rounds compare with it.
     """
     found, turns = Found(kernel), FIRST_TURNS
-    racing = list(kernel.configs[:most])
+    racing = list(kernel.configs[: min(most, affordable(kernel, subject, budget))])
     present = racing[0]
     while len(racing) > 1:
         times = subject.measure(kernel, racing, turns)
@@ -181,12 +189,23 @@ def halve(kernel: Tunable, subject: Subject, budget: Budget, most: int) -> Found
         found.best = racing[order[0]]
         found.gain = 1 - scores[order[0]] / scores[0]
         last = len(racing) <= 2 and turns >= MOST_TURNS
-        if last or not budget.has():
+        if last or not budget.has(KERNEL_SHARE):
             break
         kept = [racing[number] for number in order[: max(1, len(racing) // 2)]]
         racing = [present, *(config for config in kept if config != present)]
         turns = min(2 * turns, MOST_TURNS)
     return settled(found)
+
+
+def affordable(kernel: Tunable, subject: Subject, budget: Budget) -> int:
+    """How many candidates there is time for, by what the first one takes; two at least."""
+    present, start = kernel.configs[0], budget.spent
+    subject.build(kernel, present)
+    built = budget.spent
+    subject.measure(kernel, [present], 1)
+    seconds = built - start + FIRST_TURNS * (budget.spent - built)
+    enough = budget.left(KERNEL_SHARE) / max(seconds, 1e-9)
+    return max(2, int(min(enough, len(kernel.configs))))
 
 
 def settled(found: Found) -> Found:

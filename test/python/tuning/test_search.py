@@ -44,6 +44,8 @@ class Machine:
     """The network has none any more where it was compiled so often anew."""
     forgotten: int = 0
     interrupt_after: int = 10**9
+    build_seconds: float = 0.0
+    """What a candidate takes before it can be measured."""
     seed: int = 0
     measured: int = 0
     random: np.random.Generator = field(init=False)
@@ -62,6 +64,9 @@ class Machine:
             Tunable(key, "K", key, key, times[0] / total, range(CANDIDATES))
             for key, times in self.times.items()
         ]
+
+    def build(self, kernel: Tunable, config: Any) -> None:
+        self.clock.now += self.build_seconds
 
     def measure(
         self, kernel: Tunable, configs: Sequence[Any], turns: int
@@ -186,6 +191,15 @@ def test_a_budget_is_kept_and_spent_where_it_pays_first() -> None:
     assert machine.clock.now < 30
     shares = sorted((kernel.share for kernel in machine.kernels), reverse=True)
     assert [found.kernel.share for found in tuned.found] == shares[: len(tuned.found)]
+
+
+@pytest.mark.parametrize("seconds", [0.5, 2.0, 5.0])
+def test_a_budget_below_the_time_of_one_kernel_is_kept(seconds: float) -> None:
+    """Candidates are built while there is time: the present one and another at least."""
+    machine = Machine(0.0, Clock(), build_seconds=0.5)
+    search(machine, seconds=seconds).run()
+    assert machine.measured
+    assert machine.clock.now <= seconds + 2 * machine.build_seconds
 
 
 def test_progress_says_what_the_network_would_take() -> None:

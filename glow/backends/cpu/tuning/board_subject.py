@@ -55,22 +55,26 @@ class BoardSubject:
         """Those of the network's kernels that can be configured, in its order."""
         return self._kernels
 
+    def build(self, kernel: Tunable, config: Any) -> None:
+        """Make a candidate's code; that of another kernel is forgotten, on the board, too."""
+        if kernel.key != self._kernel:
+            self._kernel, self._programs = kernel.key, {}
+            self._bench.board.forget()
+        name = program_name(kernel, config)
+        if name not in self._programs:
+            spec, target = self._space.configured(kernel, config), self._space.target
+            self._programs[name] = kernel_program(spec, target, self._bench)
+
     def measure(
         self, kernel: Tunable, configs: Sequence[Any], turns: int
     ) -> list[Times]:
         """The times of a kernel alone; those of candidates that the board dies of are LOST."""
-        if kernel.key != self._kernel:
-            self._kernel, self._programs = kernel.key, {}
-            self._bench.board.forget()
-        target = self._space.target
-        wanted: dict[str, Program] = {}
         for config in configs:
-            name = f"{kernel.text} with {config}"
-            if name not in self._programs:
-                spec = self._space.configured(kernel, config)
-                self._programs[name] = kernel_program(spec, target, self._bench)
-            wanted[name] = self._programs[name]
-        return self._bench.board.measure(wanted, turns, target.l2_bytes)
+            self.build(kernel, config)
+        names = [program_name(kernel, config) for config in configs]
+        wanted = {name: self._programs[name] for name in names}
+        cache_bytes = self._space.target.l2_bytes
+        return self._bench.board.measure(wanted, turns, cache_bytes)
 
     def described(self, kernel: Tunable, config: Any) -> list[float]:
         """The features of a configuration."""
@@ -110,6 +114,11 @@ class BoardSubject:
         """Let go of networks, on the board, too."""
         self._networks.clear()
         self._bench.board.forget()
+
+
+def program_name(kernel: Tunable, config: Any) -> str:
+    """What a board is told of a candidate, and says where it dies of it."""
+    return f"{kernel.text} with {config}"
 
 
 def _check_machine(bench: Bench, target: Target) -> None:

@@ -131,17 +131,21 @@ class CpuSubject:
         """Those of the network's kernels that can be configured, in its order."""
         return self._kernels
 
+    def build(self, kernel: Tunable, config: Any) -> None:
+        """Make a candidate's code; that of another kernel is forgotten."""
+        if kernel.key != self._kernel:
+            self._kernel, self._trials, self._memory = kernel.key, {}, {}
+        if config not in self._trials:
+            spec = self._space.configured(kernel, config)
+            trial = build_trial(spec, self._space.target, self._memory)
+            self._trials[config] = trial
+
     def measure(
         self, kernel: Tunable, configs: Sequence[Any], turns: int
     ) -> list[Times]:
-        """The times of a kernel alone; code of another kernel is forgotten."""
-        if kernel.key != self._kernel:
-            self._kernel, self._trials, self._memory = kernel.key, {}, {}
+        """The times of a kernel alone."""
         for config in configs:
-            if config not in self._trials:
-                spec = self._space.configured(kernel, config)
-                trial = build_trial(spec, self._space.target, self._memory)
-                self._trials[config] = trial
+            self.build(kernel, config)
         trials = [self._trials[config] for config in configs]
         return self._meter.measure(trials, turns)
 
