@@ -7,6 +7,9 @@ tune` measures so, too), the faster half of them more often. `regret` is the tim
 ones over that of the best, summed with their shares of the network's time; best ones are those of
 the last round, which few candidates reach, so that luck plays no part. `first 5` is the share of
 kernels of which the first five candidates, in the model's order, have one within 2 % of the best.
+
+With `--keep` all times become records in the cache folder, as those of a search, from which
+`glow tune --fit` learns.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from dataclasses import dataclass
 from benchmarks.networks import NETWORKS, make_inputs
 from glow.backends.cpu.tuning.subject import CpuSubject
 from glow.diagnostics import run_reporting
+from glow.lowering.target.target_names import runnable_target
 from glow.options import CompileOptions
+from glow.tools.machine.tune_command import Store
 from glow.tuning.search import Budget, Found, Job, Subject, halve
 
 FIRST = 5
@@ -94,6 +99,7 @@ def main() -> int:
     parser.add_argument(
         "--least", type=float, default=0.005, help="share of the time (0.005)"
     )
+    parser.add_argument("--keep", action="store_true", help="write records")
     parser.add_argument("-v", "--verbose", action="store_true", help="each kernel")
     arguments = parser.parse_args()
     print(HEAD)
@@ -101,9 +107,12 @@ def main() -> int:
         model = NETWORKS[name]()
         options = CompileOptions(threads=1)
         subject = CpuSubject(Job(model, options, make_inputs(model)))
+        store = Store(subject, runnable_target(options.target))
         found: list[Found] = []
         for one in kernels_of(subject, arguments.most, arguments.least):
             found.append(one)
+            if arguments.keep:
+                store.note(one)
             if arguments.verbose:
                 print(f"  {one.kernel.share:6.1%} {one.gain:6.1%} {one.kernel.text}")
         print(Regret.of(found, subject).line(name), flush=True)

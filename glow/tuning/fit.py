@@ -7,13 +7,15 @@ times as long as others.
 What the model is worth is told by kernels that it has not seen. Records of a network's kernels
 follow each other and are alike, so runs of them are left out together. A family is kept where many
 kernels were measured and the learned choices are better: in the mean of kernels, by more than two
-standard errors, and in the sum of their times, in which one great loss shows.
+standard errors, and in the sum of their times, in which one great loss shows. Where there are
+records of several machines, each is left out once as well: then the sums of all must not be worse,
+since a machine that nobody measured is what a model is asked about most.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
@@ -56,6 +58,8 @@ class Sample:
     kernel: str
     features: Sequence[float]
     seconds: float
+    machine: str = ""
+    """The target that it was measured on."""
 
 
 Kernel = Sequence[Sample]
@@ -126,14 +130,27 @@ def samples_of(records: Iterable[Record], width: int) -> list[Sample]:
                 group = f"{record.target} {record.kernel}"
                 # A candidate keeps its place: the first is the cost model's.
                 key = record.target, record.kernel, fields
-                last[key] = Sample(record.family, group, given, seconds)
+                sample = Sample(record.family, group, given, seconds, record.target)
+                last[key] = sample
     return list(last.values())
 
 
-def fit(
-    samples: Sequence[Sample], names: Sequence[str]
-) -> tuple[Trees, Mapping[str, Worth]]:
-    """The model of the families for which it is better, and the worth of all."""
+@dataclass(frozen=True)
+class Fitted:
+    """A model of the families for which it is better, and what it is worth, by family."""
+
+    trees: Trees
+    worth: Mapping[str, Worth]
+    elsewhere: Mapping[str, Worth]
+    """On machines that were left out; empty where all records are of one."""
+
+    def is_used(self, family: str) -> bool:
+        """Whether the model chooses for a family."""
+        return family in self.trees.families
+
+
+def fit(samples: Sequence[Sample], names: Sequence[str]) -> Fitted:
+    """Learn from all samples; raises GlowError where there are too few."""
     by_kernel: defaultdict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         by_kernel[sample.kernel].append(sample)
@@ -143,18 +160,43 @@ def fit(
             hint="glow tune measures those of a network",
         )
     kernels = list(by_kernel.values())
-    worth = _worth(kernels, names)
-    kept = tuple(family for family, each in worth.items() if each.is_better)
-    return trees_of(_booster(kernels), names, kept), worth
+    worth, elsewhere = _worth(_runs(kernels), names), _worth(_machines(kernels), names)
+    kept = tuple(
+        family
+        for family, each in worth.items()
+        if each.is_better and _is_as_good(elsewhere.get(family))
+    )
+    return Fitted(trees_of(_booster(kernels), names, kept), worth, elsewhere)
 
 
-def _worth(kernels: Sequence[Kernel], names: Sequence[str]) -> dict[str, Worth]:
-    """By family, from models that have not seen the kernels that they judge."""
-    judged: defaultdict[str, list[Judged]] = defaultdict(list)
+def _is_as_good(worth: Worth | None) -> bool:
+    return worth is None or worth.learned <= worth.chosen
+
+
+Split = tuple[Sequence[Kernel], Sequence[Kernel]]
+"""Kernels to learn from, and others to judge by."""
+
+
+def _runs(kernels: Sequence[Kernel]) -> Iterator[Split]:
     ends = [len(kernels) * fold // FOLDS for fold in range(FOLDS + 1)]
     for begin, end in pairwise(ends):
-        trees = trees_of(_booster([*kernels[:begin], *kernels[end:]]), names, ())
-        for kernel in kernels[begin:end]:
+        yield [*kernels[:begin], *kernels[end:]], kernels[begin:end]
+
+
+def _machines(kernels: Sequence[Kernel]) -> Iterator[Split]:
+    """Each machine beside all others."""
+    machines = dict.fromkeys(kernel[0].machine for kernel in kernels)
+    for machine in machines if len(machines) > 1 else ():
+        others = [kernel for kernel in kernels if kernel[0].machine != machine]
+        yield others, [kernel for kernel in kernels if kernel[0].machine == machine]
+
+
+def _worth(splits: Iterable[Split], names: Sequence[str]) -> dict[str, Worth]:
+    """By family, from models that have not seen the kernels that they judge."""
+    judged: defaultdict[str, list[Judged]] = defaultdict(list)
+    for seen, others in splits:
+        trees = trees_of(_booster(seen), names, ())
+        for kernel in others:
             judged[kernel[0].family].append(_judged(kernel, trees))
     return {family: Worth(each) for family, each in judged.items()}
 

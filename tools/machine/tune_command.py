@@ -20,6 +20,7 @@ from glow.tools.quantization_commands import at_least
 if TYPE_CHECKING:
     from glow.options import CompileOptions
     from glow.tensor_info import TensorInfo
+    from glow.tuning.fit import Fitted
     from glow.tuning.records import Record, Records
     from glow.tuning.remote.board import Bench
     from glow.tuning.search import Found, Subject, Tunable, Tuned
@@ -119,16 +120,10 @@ def fit_model(backend: str) -> None:
 
     names = get_backend(backend).tuning_features()
     records = read_records(tuning_file(MEASURED), None)
-    trees, worth = fit(samples_of(records.all(), len(names)), names)
-    print(f"{'':28}{'regret':>8}{'':8}{'first 5':>9}")
-    print(f"{'family':20}{'kernels':>8}" + 2 * f"{'model':>8}{'learned':>8}")
-    for family, each in worth.items():
-        word = "used" if each.is_better else "not used"
-        first, learned = each.first
-        print(
-            f"{family:20}{each.kernels:8}{each.chosen:8.3f}{each.learned:8.3f}"
-            f"{first:8.0%}{learned:8.0%}  {word}"
-        )
+    fitted = fit(samples_of(records.all(), len(names)), names)
+    for line in worth_table(fitted):
+        print(line)
+    trees = fitted.trees
     path = tuning_file(MODEL)
     if not trees.families:
         path.unlink(missing_ok=True)
@@ -136,6 +131,23 @@ def fit_model(backend: str) -> None:
         return
     trees.save(path, path.parent.parent)
     print(f"wrote {path}")
+
+
+def worth_table(fitted: Fitted) -> Iterator[str]:
+    """What a model is worth on kernels, and on machines, that it has not seen."""
+    yield f"{'':28}{'regret':>8}{'':8}{'first 5':>9}{'':7}{'other machines':>16}"
+    yield f"{'family':20}{'kernels':>8}" + 3 * f"{'model':>8}{'learned':>8}"
+    for family, each in fitted.worth.items():
+        first, learned = each.first
+        apart = fitted.elsewhere.get(family)
+        beside = f"{'-':>8}{'-':>8}"
+        if apart is not None:
+            beside = f"{apart.chosen:8.3f}{apart.learned:8.3f}"
+        word = "used" if fitted.is_used(family) else "not used"
+        yield (
+            f"{family:20}{each.kernels:8}{each.chosen:8.3f}{each.learned:8.3f}"
+            f"{first:8.0%}{learned:8.0%}{beside}  {word}"
+        )
 
 
 def merge(files: Sequence[Path]) -> None:

@@ -142,11 +142,34 @@ def planted(kernels: int) -> list[Sample]:
 
 def test_fitted_models_are_judged_by_kernels_that_they_have_not_seen() -> None:
     pytest.importorskip("lightgbm")
-    model, worth = fit(planted(20), NAMES)
-    assert worth["K"].kernels == 20
-    assert worth["K"].learned < 1.05 < 1.5 < worth["K"].chosen
-    assert model.families == ("K",)
-    assert worth["K"].first[1] == 1.0
+    fitted = fit(planted(20), NAMES)
+    worth = fitted.worth["K"]
+    assert worth.kernels == 20
+    assert worth.learned < 1.05 < 1.5 < worth.chosen
+    assert fitted.trees.families == ("K",)
+    assert worth.first[1] == 1.0
+    assert not fitted.elsewhere
+
+
+def test_a_model_has_to_hold_on_a_machine_that_it_has_not_seen() -> None:
+    pytest.importorskip("lightgbm")
+    here = [replace(each, machine="here") for each in planted(40)]
+    alike = [
+        replace(each, machine="there", kernel=f"{each.kernel} there") for each in here
+    ]
+    fitted = fit([*here, *alike], NAMES)
+    assert fitted.elsewhere["K"].kernels == 80
+    assert fitted.elsewhere["K"].learned < 1.05 < fitted.elsewhere["K"].chosen
+    assert fitted.is_used("K")
+    # Where the first candidate is best, by a feature that tells the machines apart.
+    other = [
+        replace(each, seconds=2.5 - each.seconds, features=[each.features[0], 9.0])
+        for each in alike
+    ]
+    fitted = fit([*here, *other], NAMES)
+    assert fitted.worth["K"].is_better
+    assert fitted.elsewhere["K"].learned > fitted.elsewhere["K"].chosen
+    assert not fitted.is_used("K")
 
 
 def test_what_one_kernel_loses_counts_like_what_many_gain() -> None:
