@@ -13,6 +13,7 @@ KIB, MIB = 1024, 1024**2
 
 SMALLEST = "as any: the smallest of the cores that LLVM means by it"
 ISA = "the instruction set"
+SOG3 = "AMD, Software Optimization Guide for AMD EPYC 7003 Processors (56665)"
 
 GENERIC_AVX512 = like(
     ZEN5,
@@ -36,6 +37,7 @@ GENERIC_AVX2 = like(
     load_pipe_bytes=Figure(32, ISA),
     store_pipe_bytes=Figure(32, ISA),
     l2_bytes=Figure(256 * KIB, SMALLEST),
+    l2_bytes_per_cycle=Figure(32, f"{SMALLEST}; {SOG3}, 2.6.3: Zen 1 to 3"),
     l3_bytes=Figure(8 * MIB, SMALLEST),
     l3_cores=Figure(4, SMALLEST),
 )

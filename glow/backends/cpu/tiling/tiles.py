@@ -38,6 +38,8 @@ class TileModel:
     target: Target
     step_loads: int = 0
     """What a step does beside its pixels and weights, in loads."""
+    pixel_bytes: float = 0
+    """What a step takes of each pixel from the second cache."""
 
     @property
     def _registers(self) -> int:
@@ -63,19 +65,20 @@ class TileModel:
             pixels * vectors / core.fma_per_cycle,
             (pixels + vectors + self.step_loads) / core.loads_per_cycle,
             core.fma_latency,
-            self._weight_cycles(blocks),
+            self._fill_cycles(pixels, blocks),
         )
 
-    def _weight_cycles(self, blocks: int) -> float:
-        """The cycles per step that the weights take to arrive from their cache."""
-        bytes_per_step = blocks * self.vector_bytes
-        weights = self.steps * bytes_per_step
+    def _fill_cycles(self, pixels: int, blocks: int) -> float:
+        """The cycles per step that weights and pixels take to arrive from their caches."""
+        step_bytes = blocks * self.vector_bytes
+        weights = self.steps * step_bytes
         core = self.target.core
-        if weights <= core.l1_bytes // 2:
-            return 0
-        if weights <= core.l2_bytes * 3 // 4:
-            return bytes_per_step / core.sustained_l2_bytes_per_cycle
-        return bytes_per_step / core.far_bytes_per_cycle
+        if weights > core.l2_bytes * 3 // 4:
+            return step_bytes / core.far_bytes_per_cycle
+        near = pixels * self.pixel_bytes
+        if weights > core.l1_bytes // 2:
+            near += step_bytes
+        return near / core.sustained_l2_bytes_per_cycle
 
     def pixels(self, run: int, blocks: int) -> int:
         """The tile size that covers a run of pixels in the fewest cycles."""

@@ -118,6 +118,15 @@ class Conv2dSpec:
         return types.memref_type(shape, self.sums)
 
     @property
+    def touched_bytes(self) -> int:
+        """The bytes of all that the kernel reads and writes but single numbers a channel."""
+        layouts = self.epilogue.operand_layouts if self.epilogue else ()
+        inputs = prod(self.input_type.get_shape()) + self.packed_weights
+        outputs = prod(self.output_type.get_shape()) * (1 + layouts.count("full"))
+        sums = outputs * types.byte_width(self.sums)
+        return inputs * types.byte_width(self.element) + sums
+
+    @property
     def bias_rows(self) -> int:
         """The blocks of the bias."""
         return self.groups * self.output_blocks
@@ -131,7 +140,10 @@ class Conv2dSpec:
     def model(self, target: Target) -> TileModel:
         """What register tiles cost."""
         vector_bytes = self.lanes * types.byte_width(self.sums)
-        return TileModel(self.steps, vector_bytes, target, self.STEP_LOADS)
+        input_bytes = prod(self.input_type.get_shape()) * types.byte_width(self.element)
+        passes_by = self.window.kernel == (1, 1) and input_bytes > target.core.l1_bytes
+        pixel = self.step_lanes * types.byte_width(self.element) if passes_by else 0
+        return TileModel(self.steps, vector_bytes, target, self.STEP_LOADS, pixel)
 
     @property
     def packed_weights(self) -> int:

@@ -141,7 +141,7 @@ class _PrologueConvolution(Convolution):
         self.at_once = fused.runs_at_once(target)
         self.runs = prod(self.window.output) // self.run
         self.work_items = self.spec.batch * self.runs
-        self.channels_outermost = self.fetches_pixels = False
+        self.channels_outermost = self.fetches_ahead = False
         self.slot: Index = 0
 
     def table_types(self) -> Sequence[MemRefType]:

@@ -23,6 +23,7 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
 )
 from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_config
 from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder
+from glow.backends.cpu.tiling.tiles import TileModel
 from glow.lowering.loop_builder.window import Window
 
 FAR = TARGET.with_core(l1_bytes=1024, l2_bytes=4096)
@@ -91,20 +92,28 @@ def test_conv2d_fetches_weights_that_are_far(l2_bytes: int, fetched: bool) -> No
     assert ("memref.prefetch" in names) == fetched
 
 
-def test_conv2d_fetches_pixels_that_are_far() -> None:
-    """The planes of one image stay in the second cache, those of two do not."""
-    fetched = [
-        sum(op.name == "memref.prefetch" for op in kernel.function.walk())
-        for kernel in (
-            build_conv2d(
-                "kernel",
-                Conv2dSpec(images, 64, 64, Window((7, 7), (1, 1)), lanes=LANES),
-                TARGET.with_core(l2_bytes=2**14),
-            )
-            for images in (1, 2)
-        )
-    ]
-    assert 0 < fetched[0] < fetched[1]
+def prefetches(spec: Conv2dSpec, l2_bytes: int) -> int:
+    """How many there are in the code of a kernel."""
+    kernel = build_conv2d("kernel", spec, TARGET.with_core(l2_bytes=l2_bytes))
+    return sum(op.name == "memref.prefetch" for op in kernel.function.walk())
+
+
+@pytest.mark.parametrize(
+    "window", [Window((7, 7), (1, 1)), Window((9, 9), (1, 1), (2, 2))]
+)
+def test_conv2d_fetches_pixels_and_results_that_are_far(window: Window) -> None:
+    """All that passes by between two uses of a line is larger than the second cache."""
+    spec = Conv2dSpec(1, 64, 64, window, lanes=LANES)
+    tiling = conv_tiling(spec, TARGET)
+    (part,), (pixels,) = tiling.parts, tiling.config.pixels
+    far, near = (prefetches(spec, spec.touched_bytes + k) for k in (-1, 0))
+    assert near == 0
+    assert far >= pixels * (1 + part.blocks)
+
+
+def test_conv2d_fetches_no_pixels_for_taps_that_share_them() -> None:
+    spec = Conv2dSpec(1, 16, 8, Window((17, 17), (3, 3)), lanes=LANES)
+    assert prefetches(spec, spec.touched_bytes - 1) == 0
 
 
 @pytest.mark.parametrize(("l2_bytes", "fetched"), [(2**15, True), (2**17, False)])
@@ -117,3 +126,24 @@ def test_conv2d_fetches_far_pixels_past_near_weights(
     assert not ConvOrder(spec, conv_tiling(spec, target)).channels_outermost
     names = {op.name for op in build_conv2d("kernel", spec, target).function.walk()}
     assert ("memref.prefetch" in names) == fetched
+
+
+def test_tiles_are_wide_where_weights_and_pixels_come_from_the_second_cache() -> None:
+    """Four pixels of two blocks take no more cycles for 196 pixels, but the cache is slower."""
+    target = TARGET.with_core(
+        vector_bytes=32,
+        vector_registers=16,
+        fma_pipes=2,
+        fma_pipe_bytes=32,
+        load_pipes=2,
+        load_pipe_bytes=32,
+        fma_latency=4,
+        l1_bytes=2**15,
+        l2_bytes=2**19,
+        l2_bytes_per_cycle=32,
+    )
+    near, far = (TileModel(512, 32, target, pixel_bytes=size) for size in (0, 4))
+    assert near.step_cycles(4, 2) == 4
+    assert far.step_cycles(4, 2) == 5
+    assert far.step_cycles(6, 2) == near.step_cycles(6, 2) == 6
+    assert (near.pixels(196, 2), far.pixels(196, 2)) == (4, 6)
