@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -27,10 +27,11 @@ from xdsl.ir import Operation, SSAValue
 
 from benchmarks.networks import NETWORKS, WIDER_NETWORKS
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.program.program import Repetition
 from glow.backends.cpu.selection.convolution import group_size
 from glow.backends.cuda.kernels.contraction_spec import Precision
 from glow.backends.cuda.selection import key_of, threads_of
-from glow.backends.cuda.selection.choice import Choice
+from glow.backends.cuda.selection.choice import Calls, Choice
 from glow.compiler import load, lower
 from glow.dialects import glow, instr
 from glow.dialects.node import element_of, shape_of
@@ -151,11 +152,20 @@ def module_of(name: str, options: CompileOptions) -> ModuleOp:
         return cast("ModuleOp", lower(load(model), "instr", options))
 
 
+def labels(calls: Calls) -> Iterator[str]:
+    """The names of kernels, those of steps once."""
+    for call in calls:
+        if isinstance(call, Repetition):
+            yield from labels(call.body)
+        else:
+            yield call.kernel.label
+
+
 def kind_of(op: instr.InstructionOp, choice: Choice, verbose: bool) -> tuple[bool, str]:
     """Whether an instruction has a kernel for many threads, and which; else what it is."""
     found = threads_of(op, choice)
     if not isinstance(found, str):
-        return True, " and ".join(call.kernel.label for call in found)
+        return True, " and ".join(dict.fromkeys(labels(found)))
     name = op.name.removeprefix("instr.")
     if verbose:
         shapes = ", ".join(str(list(shape_of(v))) for v in (*op.outs, *op.ins))

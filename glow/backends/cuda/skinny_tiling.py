@@ -60,8 +60,8 @@ def registers_of(spec: SkinnySpec) -> int:
     return BASE_REGISTERS + spec.sums * spec.width + pieces + 2 * spec.columns
 
 
-def seconds_of(spec: SkinnySpec, machine: GpuMachine) -> float:
-    """The time of a kernel; infinity where it does not fit."""
+def cycles_of(spec: SkinnySpec, machine: GpuMachine) -> float:
+    """Those of the multiprocessor with most blocks; infinity where a block does not fit."""
     product, (x, y, z) = spec.product, spec.grid
     registers = registers_of(spec)
     shared = max(1, 4 * WARPS * spec.sums)
@@ -71,21 +71,25 @@ def seconds_of(spec: SkinnySpec, machine: GpuMachine) -> float:
         return float("inf")
     blocks = ceil(x * y * z / machine.multiprocessors)
     steps, warps = ceil(product.k / spec.depth_step), blocks * THREADS // WARP
-    size = types.byte_width(product.element)
-    read = (spec.columns + product.m) * spec.width * size * WARP
+    size, pieces = types.byte_width(product.element), spec.columns + spec.rows
+    read = pieces * spec.width * size * WARP
     # Numbers of 16 bits are made f32, an instruction each.
-    wide = 0 if product.element == f32 else (spec.columns + product.m) * spec.width
+    wide = 0 if product.element == f32 else pieces * spec.width
     multiplied = spec.sums * spec.width
-    issued = multiplied + wide + 4 * (spec.columns + product.m)
+    issued = multiplied + wide + 4 * pieces
     rounds = ceil(blocks / resident)
-    cycles = max(
+    return max(
         warps * steps * read / machine.shared_bytes_per_cycle,
         warps * steps * multiplied * WARP / machine.multiply_adds.f32,
         warps * steps * issued / machine.issued_per_cycle,
         rounds * (steps + 2) * machine.memory_latency,
     )
-    moved = product_of(product).operand_bytes / machine.dram_bytes_per_second
-    return max(cycles / machine.clock_hz, moved)
+
+
+def seconds_of(spec: SkinnySpec, machine: GpuMachine) -> float:
+    """The time of a kernel; infinity where it does not fit."""
+    moved = product_of(spec.product).operand_bytes / machine.dram_bytes_per_second
+    return max(cycles_of(spec, machine) / machine.clock_hz, moved)
 
 
 @cache

@@ -24,7 +24,7 @@ from support.gpu.contraction_cases import error_of, random_case
 from glow import GlowError
 from glow.backends.cuda.driver import CudaDevice, open_driver
 from glow.backends.cuda.kernel_runner import gpu_target, run_on_device
-from glow.backends.cuda.kernels.rows import build_rows, softmax
+from glow.backends.cuda.kernels.reduction.rows import build_rows, softmax
 from glow.backends.cuda.kernels.transpose import TransposeSpec, build_transpose
 
 

@@ -169,8 +169,8 @@ class Packer(Protocol):
 
     def recurrence_config(
         self, weights: Array, rows: int, gates: int
-    ) -> RecurrenceConfig:
-        """The register tile of a recurrent step."""
+    ) -> RecurrenceConfig | None:
+        """The register tile of a recurrent step, if it is chosen before its kernel."""
         ...
 
     def strassen_levels(self, rows: int, columns: int, depth: int) -> int:

@@ -323,8 +323,8 @@ class TargetPacker:
 
     def recurrence_config(
         self, weights: Array, rows: int, gates: int
-    ) -> RecurrenceConfig:
-        """The register tile of a recurrent step."""
+    ) -> RecurrenceConfig | None:
+        """The register tile of a recurrent step, if it is chosen before its kernel."""
         return choose(self._step_shape(weights, rows, gates), self.target)
 
     def _step_shape(self, weights: Array, rows: int, gates: int) -> StepShape:

@@ -2,6 +2,7 @@
 
     matmul [K, N]                  -> [N, K]
     conv2d [O, C / group, kh, kw]  -> [O, C / group / lanes, kh, kw, lanes]
+    recurrence [H, gates * H]      -> [H, gates, H], the last one the depth
 
 A row is filled up with zeros to 16 bytes, which one copy of a thread takes; so are the outputs of
 a convolution to whole blocks. Blocks of channels have 16 bytes, too. Weights have no
@@ -17,7 +18,11 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
-from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig
+from glow.backends.cpu.dialect.config import (
+    ConvConfig,
+    MatmulConfig,
+    RecurrenceConfig,
+)
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelLists
 from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
 from glow.backends.cpu.layout.packing import TargetPacker
@@ -108,6 +113,26 @@ class RowPacker(TargetPacker):
             target[:, :depth], target[:, depth:] = weights.T, 0
 
         return DeferredArray((columns * row,), weights.dtype, write, weights)
+
+    def recurrence(
+        self, weights: Array, rows: int, gates: int, config: RecurrenceConfig | None
+    ) -> DeferredArray:
+        """[H, gates * H] as one flat array: a unit's gates lie side by side."""
+        if config is not None:
+            return super().recurrence(weights, rows, gates, config)
+        units = len(weights)
+        row = padded_row(units, weights.itemsize)
+
+        def write(out: Array) -> None:
+            target = out.reshape(units, gates, row)
+            by_gate = weights.reshape(units, gates, units)
+            target[..., :units] = by_gate.transpose(2, 1, 0)
+            target[..., units:] = 0
+
+        return DeferredArray((units * gates * row,), weights.dtype, write, weights)
+
+    def recurrence_config(self, weights: Array, rows: int, gates: int) -> None:
+        """None."""
 
     def conv2d_config(
         self, shape: ConvShape, element: Attribute = f32, *, computed: bool = False

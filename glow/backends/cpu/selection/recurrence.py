@@ -7,7 +7,7 @@ reads the initial states; the other states are updated in place from then on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
@@ -43,15 +43,24 @@ def _spec(op: instr.InstructionOp, target: Target) -> RecurrenceSpec:
     return RecurrenceSpec(shape, cell, is_state)
 
 
-class _Steps:
-    """The calls of one instruction by the number of their step."""
+class Steps:
+    """The calls of one instruction by the number of their step.
 
-    def __init__(self, op: instr.InstructionOp, target: Target) -> None:
-        self.op = op
-        self.spec = _spec(op, target)
+    `others`: which of its further operands are states; `request`: the kernel of a step, of which
+    every other one is alike if `alternates`, else all are.
+    """
+
+    def __init__(
+        self,
+        op: instr.InstructionOp,
+        others: Sequence[bool],
+        request: Callable[[int], KernelRequest],
+        alternates: bool = False,
+    ) -> None:
+        self.op, self.others = op, others
+        self.request, self.alternates = request, alternates
         self.count = shape_of(op.ins[0])[0]
         self.forward = not op.attributes_view().has("reverse")
-        self.alternates = self.spec.shape.alternates(target)
 
     def row(self, buffer: SSAValue, step: int, move: int) -> Row:
         """What a step has in a buffer; each turn goes on by `move` steps."""
@@ -69,35 +78,40 @@ class _Steps:
             updated = iter(lasts)
             others = [
                 next(updated) if is_state else other
-                for other, is_state in zip(others, self.spec.others, strict=True)
+                for other, is_state in zip(others, self.others, strict=True)
             ]
         read = [self.row(entering, step, move), state, weights, *others]
-        return Invocation(self.kernel(step), [*written, *read], self.spec.states)
+        return Invocation(self.request(step), [*written, *read], len(written))
 
-    def kernel(self, step: int) -> KernelRequest:
-        """Odd steps read the weights from their end where that pays."""
-        spec = replace(self.spec, backward=self.alternates and step % 2 == 1)
-        return KernelRequest(
-            "recurrence",
-            ("recurrence", spec),
-            lambda name, target: build_recurrence(spec, target, name),
-        )
+    def calls(self) -> Sequence[Invocation | Repetition]:
+        """The first step, equal trips of one step or two, and a last step that is left."""
+        width = 2 if self.alternates else 1
+        trips, left = divmod(self.count - 1, width)
+        body = [self.call(1 + number, width) for number in range(width)]
+        calls: list[Invocation | Repetition] = [self.call(0)]
+        if trips:
+            calls.append(Repetition(trips, body))
+        if left:
+            calls.append(self.call(self.count - 1))
+        return calls
 
 
 def _recurrence(
     op: instr.InstructionOp, target: Target
 ) -> Sequence[Invocation | Repetition]:
-    """The first step, equal trips of one step or two, and a last step that is left."""
-    steps = _Steps(op, target)
-    width = 2 if steps.alternates else 1
-    trips, left = divmod(steps.count - 1, width)
-    body = [steps.call(1 + number, width) for number in range(width)]
-    calls: list[Invocation | Repetition] = [steps.call(0)]
-    if trips:
-        calls.append(Repetition(trips, body))
-    if left:
-        calls.append(steps.call(steps.count - 1))
-    return calls
+    """Odd steps read the weights from their end where that pays."""
+    spec = _spec(op, target)
+    alternates = spec.shape.alternates(target)
+
+    def request(step: int) -> KernelRequest:
+        turned = replace(spec, backward=alternates and step % 2 == 1)
+        return KernelRequest(
+            "recurrence",
+            ("recurrence", turned),
+            lambda name, target: build_recurrence(turned, target, name),
+        )
+
+    return Steps(op, spec.others, request, alternates).calls()
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {cpu.RecurrenceOp: _recurrence}

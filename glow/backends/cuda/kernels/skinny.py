@@ -11,7 +11,7 @@ Sums are always added in one order:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType, f32
@@ -32,7 +32,7 @@ THREADS = WARPS * WARP
 
 @dataclass(frozen=True)
 class SkinnySpec:
-    """A contraction of which a warp computes all rows of some columns.
+    """A contraction of which a warp computes the rows of a tile, most often all, of some columns.
 
     The depth is contiguous in both factors. The tile of the product is what a block has. With
     `shares_depth` all warps of a block have the same columns. Arguments are the product's.
@@ -48,9 +48,14 @@ class SkinnySpec:
         return min(self.product.a.width, self.product.b.width)
 
     @property
+    def rows(self) -> int:
+        """The rows of a block."""
+        return self.product.tile.rows
+
+    @property
     def sums(self) -> int:
         """Those of a warp."""
-        return self.product.m * self.columns
+        return self.rows * self.columns
 
     @property
     def depth_step(self) -> int:
@@ -64,7 +69,7 @@ class SkinnySpec:
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """The blocks along the columns, and the batch."""
+        """The blocks along the columns, the rows, and the batch."""
         return self.product.grid
 
 
@@ -76,6 +81,7 @@ class Skinny:
     ) -> None:
         self.b, self.spec, self.product = b, spec, spec.product
         self.buffers = buffers
+        self.m = b.mul(b.block(DimensionEnum.Y), spec.rows) if spec.grid[1] > 1 else 0
         self.batch = b.block(DimensionEnum.Z) if self.product.batch > 1 else 0
         self.warp, self.lane = b.unflatten(b.thread(), (WARPS, WARP))
         self.n = b.mul(b.block(DimensionEnum.X), self.product.tile.columns)
@@ -92,11 +98,19 @@ class Skinny:
         )
         self.keep([self.total(each) for each in sums])
         b.barrier()
-        count = spec.sums * (1 if spec.shares_depth else WARPS)
+        self.finish()
+
+    def finish(self) -> None:
+        """Stores what the block has."""
+        self.share(self.spec.rows * self.product.tile.columns, self.store)
+
+    def share(self, count: int, body: Callable[[Index], None]) -> None:
+        """Runs a body at so many positions, which the threads of the block share."""
+        b = self.b
         for number in range(0, count, THREADS):
             position = b.add(b.thread(), number)
             inside = number + THREADS <= count or b.compare("slt", position, count)
-            b.if_(inside, lambda position=position: self.store(position))
+            b.if_(inside, lambda position=position: body(position))
 
     def step(self, depth: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """The sums of a lane after a piece of the depth."""
@@ -109,8 +123,11 @@ class Skinny:
             for c in range(columns)
         ]
         after = list(sums)
-        for row in range(self.product.m):
-            left = self.read(self.product.a, 1, row, depth)
+        for row in range(spec.rows):
+            place = b.add(self.m, row)
+            if self.product.m % spec.rows:
+                place = b.minimum(place, self.product.m - 1)
+            left = self.read(self.product.a, 1, place, depth)
             for column in range(columns):
                 at = row * columns + column
                 after[at] = b.fma(left, right[column], after[at])
@@ -154,15 +171,20 @@ class Skinny:
 
     def store(self, position: Index) -> None:
         """Stores a result of the block, columns side by side."""
+        b, shape = self.b, (self.spec.rows, self.product.tile.columns)
+        row, column = b.unflatten(position, shape)
+        store = ResultStore(b, self.product, self.buffers)
+        m, n = b.add(self.m, row), b.add(self.n, column)
+        store.store_valid(self.batch, self.sum_of(position), m, n)
+
+    def sum_of(self, position: Index) -> SSAValue:
+        """A sum of the block, of those that the warps have of it."""
         b, spec = self.b, self.spec
-        width = self.product.tile.columns
-        row, column = b.unflatten(position, (self.product.m, width))
         total = b.load(self.totals, position)
         for other in range(1, WARPS if spec.shares_depth else 1):
             part = b.load(self.totals, b.add(position, other * spec.sums))
             total = b.addf(total, part)
-        store = ResultStore(b, self.product, self.buffers)
-        store.store_valid(self.batch, total, row, b.add(self.n, column))
+        return total
 
 
 def build_skinny(spec: SkinnySpec, target: Target, name: str) -> GpuKernel:

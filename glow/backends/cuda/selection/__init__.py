@@ -18,9 +18,9 @@ from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.kernel_table import Selectors
-from glow.backends.cpu.program.program import Invocation, KernelSelector, Repetition
+from glow.backends.cpu.program.program import KernelSelector
 from glow.backends.cuda.kernels.contraction_spec import Precision
-from glow.backends.cuda.selection.choice import Choice, Row
+from glow.backends.cuda.selection.choice import Calls, Choice, Row
 from glow.dialects import glow, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name
@@ -54,6 +54,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         cpu.PlainConv2dOp,
         glow.MatmulOp,
     ),
+    "recurrence": (cpu.RecurrenceOp,),
     "rows": (
         glow.SoftmaxOp,
         cpu.SoftmaxOp,
@@ -88,7 +89,7 @@ def key_of(instruction: type[Operation]) -> type[Operation]:
     return instruction
 
 
-def threads_of(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+def threads_of(op: instr.InstructionOp, choice: Choice) -> Calls | str:
     """The kernels for many threads of an instruction, or why there are none."""
     key = key_of(type(op))
     theme = THEME_OF.get(key)
@@ -102,7 +103,7 @@ def threads_of(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] 
 
 def has_rows(op: instr.InstructionOp) -> bool:
     """Whether an instruction reads weights in rows, which kernels of the CPU do not."""
-    is_packed = key_of(type(op)) in THEMES["contraction"]
+    is_packed = THEME_OF.get(key_of(type(op))) in ("contraction", "recurrence")
     return is_packed and op.attributes_view().get("panels") is None
 
 
@@ -116,9 +117,7 @@ class ThreadSelectors(Mapping[type[Operation], KernelSelector]):
     def __getitem__(self, instruction: type[Operation]) -> KernelSelector:
         coverage = self.coverage[instruction]
 
-        def select(
-            op: instr.InstructionOp, target: Target
-        ) -> Sequence[Invocation | Repetition]:
+        def select(op: instr.InstructionOp, target: Target) -> Calls:
             machine = GPU_MACHINES.get(target.cpu)
             if machine is None:
                 return coverage(op, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from glow.backends.cpu.program.program import Invocation
+from glow.backends.cpu.program.program import Invocation, Repetition
 from glow.backends.cuda.kernels.contraction_spec import Precision
 from glow.dialects import instr
 from glow.lowering.target.gpu_machine import GpuMachine
@@ -19,5 +19,7 @@ class Choice:
     precision: Precision = "default"
 
 
-Row = Callable[[instr.InstructionOp, Choice], Sequence[Invocation] | str]
+Calls = Sequence[Invocation | Repetition]
+
+Row = Callable[[instr.InstructionOp, Choice], Calls | str]
 """The kernels of an instruction, or why there are none."""

@@ -44,6 +44,17 @@ class ThreadRequest(KernelRequest):
     )
 
 
+def thread_request(
+    label: str, spec: Spec, build: Callable[[Spec, Target, str], GpuKernel]
+) -> ThreadRequest:
+    """The kernel that `build(spec, target, name)` builds."""
+    return ThreadRequest(
+        label,
+        ("threads", label, spec),
+        build_threads=lambda name, target: build(spec, target, name),
+    )
+
+
 def launch(
     label: str,
     spec: Spec,
@@ -52,12 +63,7 @@ def launch(
     writes: int = 1,
 ) -> list[Invocation]:
     """One kernel, built by `build(spec, target, name)`, on the buffers."""
-    request = ThreadRequest(
-        label,
-        ("threads", label, spec),
-        build_threads=lambda name, target: build(spec, target, name),
-    )
-    return [Invocation(request, buffers, writes)]
+    return [Invocation(thread_request(label, spec, build), buffers, writes)]
 
 
 def other_element(buffers: Sequence[SSAValue]) -> str | None:

@@ -21,7 +21,7 @@ from glow.backends.cuda.kernels.elementwise import (
     merge_axes,
 )
 from glow.backends.cuda.kernels.gather import build_gather
-from glow.backends.cuda.kernels.rows import itself
+from glow.backends.cuda.kernels.reduction.rows import itself
 from glow.backends.cuda.kernels.transpose import TransposeSpec, build_transpose
 from glow.backends.cuda.selection.choice import Choice, Row
 from glow.backends.cuda.selection.common import ELEMENTS, launch

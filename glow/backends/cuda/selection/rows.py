@@ -11,9 +11,9 @@ from xdsl.ir import Operation
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.normalization import fused_rows_spec
-from glow.backends.cuda.kernels.fused_rows import build_thread_rows
-from glow.backends.cuda.kernels.row_threads import Kind
-from glow.backends.cuda.kernels.rows import (
+from glow.backends.cuda.kernels.reduction.fused_rows import build_thread_rows
+from glow.backends.cuda.kernels.reduction.row_threads import Kind
+from glow.backends.cuda.kernels.reduction.rows import (
     RowsSpec,
     build_rows,
     layer_norm,

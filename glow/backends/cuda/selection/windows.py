@@ -13,7 +13,7 @@ from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.common import epilogue_of
 from glow.backends.cpu.selection.convolution import group_size, window_of
 from glow.backends.cpu.selection.normalization import local_response_norm_spec
-from glow.backends.cuda.kernels.channel_norm import (
+from glow.backends.cuda.kernels.reduction.channel_norm import (
     ChannelNormSpec,
     build_channel_norm,
 )

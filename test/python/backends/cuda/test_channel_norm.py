@@ -11,7 +11,7 @@ from support.gpu.assembler import assemble
 from glow.backends.cpu.kernels.reduction.local_response_norm import (
     LocalResponseNormSpec,
 )
-from glow.backends.cuda.kernels.channel_norm import (
+from glow.backends.cuda.kernels.reduction.channel_norm import (
     ChannelNormSpec,
     build_channel_norm,
 )

@@ -16,8 +16,8 @@ from glow import GlowError
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.fused_rows import rows_of_operand
 from glow.backends.cpu.kernels.reduction.fused_rows import FusedRowsSpec, RowOperand
-from glow.backends.cuda.kernels.fused_rows import build_thread_rows
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.backends.cuda.kernels.reduction.fused_rows import build_thread_rows
 from glow.backends.cuda.ptx import gpu_kernels_ptx
 from glow.dialects.gpu import gpu
 from glow.dialects.node import shape_of

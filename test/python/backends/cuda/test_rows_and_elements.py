@@ -19,7 +19,7 @@ from glow.backends.cuda.kernels.elementwise import (
     build_elementwise,
 )
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
-from glow.backends.cuda.kernels.rows import (
+from glow.backends.cuda.kernels.reduction.rows import (
     RowsSpec,
     build_rows,
     layer_norm,

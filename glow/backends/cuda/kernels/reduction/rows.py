@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
-from glow.backends.cuda.kernels.row_threads import (
+from glow.backends.cuda.kernels.reduction.row_threads import (
     COMBINE,
     THREADS,
     Kind,

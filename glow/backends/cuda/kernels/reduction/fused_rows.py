@@ -19,7 +19,11 @@ from glow.backends.cpu.kernels.reduction.fused_rows import (
     Terms,
 )
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
-from glow.backends.cuda.kernels.row_threads import THREADS, RowShape, RowThreads
+from glow.backends.cuda.kernels.reduction.row_threads import (
+    THREADS,
+    RowShape,
+    RowThreads,
+)
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.target import Target
 
