@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 
 from glow.backends.backend import Backend
 from glow.options import CompileOptions
+from glow.tuning import choices
 
 
 def apply_precision(
@@ -31,6 +32,7 @@ def apply_precision(
     trains = is_training(module)
     keep = options.quantization.keep if options.quantization else ()
     check_keep(module, keep)
+    choices.refresh()
 
     def stays(op: Operation) -> bool:
         return is_kept(op, keep) or (

@@ -32,14 +32,13 @@ from glow.lowering.target.core_file import core_text
 from glow.lowering.target.target import host_target
 from glow.lowering.target.target_names import target_name
 from glow.options import CompileOptions
+from glow.tuning.compare import Verdict, compare
 from glow.tuning.search import (
     Budget,
     Found,
     Job,
     Search,
     Tuned,
-    Verdict,
-    compare,
     halve,
 )
 

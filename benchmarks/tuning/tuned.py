@@ -33,7 +33,7 @@ from glow.dialects.errors import UsageError
 from glow.options import CompileOptions
 from glow.tools.machine.tune_command import Settings, tune
 from glow.tuning.choices import CHOSEN, FOLDER, refresh
-from glow.tuning.search import Verdict, judge
+from glow.tuning.compare import Verdict, judge
 
 KNOWN = {**NETWORKS, **WIDER_NETWORKS, **EMBEDDED_NETWORKS}
 USUAL = (

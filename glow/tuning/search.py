@@ -12,13 +12,13 @@ Nothing here knows a kernel: what is tuned answers as a `Subject`.
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
+from glow.tuning.compare import NETWORK_GAIN, compare
 from glow.tuning.measure import Times
 
 if TYPE_CHECKING:
@@ -30,15 +30,6 @@ FIRST_TURNS = 3
 FEWEST_TURNS, MOST_TURNS = 3, 12
 LEAST_GAIN = 0.01
 """Of a kernel alone: less is not worth a place in its network."""
-NETWORK_GAIN = 0.003
-"""Of a network, beyond its noise."""
-NOISES = 2.0
-"""How many standard errors a gain must be larger than."""
-PAIRS, MOST_PAIRS = 20, 80
-"""Alternating runs that judge a choice."""
-MEDIAN_ERROR = 1.2533 * 1.4826
-"""The standard error of a median of normal noise, over its median deviation and the root of how
-many numbers there are."""
 KERNEL_SHARE = 0.6
 """Of the budget, for kernels alone."""
 
@@ -64,6 +55,8 @@ class Tunable:
     """Whether it can run without its network."""
     changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Fields that its network has to judge, whatever the others are."""
+    judged: str = ""
+    """The field of which its network has to judge the best candidate with another value."""
 
 
 @dataclass(frozen=True)
@@ -153,21 +146,6 @@ class Found:
         return self.kernel.share * self.gain
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """How a network compares with another one in alternating runs."""
-
-    ratio: float
-    """Its time over the other's: the median of pairs."""
-    noise: float
-    """The standard error of that."""
-
-    @property
-    def is_faster(self) -> bool:
-        """Whether it is faster by more than its noise."""
-        return self.ratio < 1 - max(NETWORK_GAIN, NOISES * self.noise)
-
-
 def halve(kernel: Tunable, subject: Subject, budget: Budget, most: int) -> Found:
     """The best of a kernel's first `most` candidates; it keeps its own unless one is faster.
 
@@ -208,36 +186,16 @@ def affordable(kernel: Tunable, subject: Subject, budget: Budget) -> int:
     return max(2, int(min(enough, len(kernel.configs))))
 
 
+def field_text(name: str, config: Any) -> str:
+    """What a field of a configuration says, for people; nothing without a name."""
+    return f"{name} = {getattr(config, name)}: ".lower() if name else ""
+
+
 def settled(found: Found) -> Found:
     """The same with the present configuration where the best one gains too little."""
     if found.gain < LEAST_GAIN:
         found.best, found.gain = found.kernel.configs[0], 0.0
     return found
-
-
-def compare(other: Callable[[], float], mine: Callable[[], float]) -> Verdict:
-    """My time over the other's, in alternating runs: more of them where noise hides a gain."""
-    other()
-    mine()
-    ratios: list[float] = []
-    while True:
-        for number in range(PAIRS):
-            if number % 2:
-                first, second = other(), mine()
-            else:
-                second, first = mine(), other()
-            ratios.append(second / first)
-        verdict = judge(ratios)
-        hidden = verdict.ratio < 1 - NETWORK_GAIN and not verdict.is_faster
-        if not hidden or len(ratios) >= MOST_PAIRS:
-            return verdict
-
-
-def judge(ratios: Sequence[float]) -> Verdict:
-    """The median of ratios, and its standard error from the median deviation."""
-    middle = statistics.median(ratios)
-    spread = statistics.median(abs(ratio - middle) for ratio in ratios)
-    return Verdict(middle, MEDIAN_ERROR * spread / len(ratios) ** 0.5)
 
 
 @dataclass
@@ -272,6 +230,10 @@ class Search:
     done: Mapping[str, Found] = field(default_factory=dict[str, Found])
     """Kernels that were measured before (`--resume`)."""
     tuned: Tuned = field(default_factory=Tuned)
+    _seen: set[frozenset[tuple[str, Any]]] = field(
+        default_factory=set[frozenset[tuple[str, Any]]]
+    )
+    """Networks that were compared."""
 
     def run(self) -> Tuned:
         """Search until the budget is spent or nothing is left; Ctrl-C ends it early."""
@@ -304,13 +266,41 @@ class Search:
         """Keep what makes the network faster, then single choices that need it to judge."""
         winners = [found for found in self.tuned.found if found.gain > 0]
         self._winners(sorted(winners, key=lambda found: -found.saved))
-        for kernel in self.subject.kernels:
-            if not kernel.alone:
-                for config in kernel.configs[1:]:
-                    kept = self.tuned.kept.get(kernel.key)
-                    if kept is not None and kernel.changes:
-                        config = replace(kept, **kernel.changes)
-                    self._try({kernel.key: config}, kernel.text)
+        for kernel in sorted(self.subject.kernels, key=lambda kernel: -kernel.share):
+            if kernel.share > NETWORK_GAIN:  # The network shows nothing of others.
+                for config in self._alternatives(kernel):
+                    text = f"{field_text(kernel.judged, config)}{kernel.text}"
+                    self._try({kernel.key: config}, text)
+
+    def _alternatives(self, kernel: Tunable) -> Iterator[Any]:
+        """The configurations of a kernel that only its network can judge."""
+        kept = self.tuned.kept.get(kernel.key)
+        if kernel.judged:
+            yield from self._rival(kernel)
+        elif kept is not None and kernel.changes:
+            yield replace(kept, **kernel.changes)
+        elif not kernel.alone:
+            yield from kernel.configs[1:]
+
+    def _rival(self, kernel: Tunable) -> Sequence[Any]:
+        """The best candidate with another value of the field than the network's, if there is one:
+        the fastest alone, or else the first.
+        """
+        present = self.tuned.kept.get(kernel.key, kernel.configs[0])
+
+        def is_other(config: Any) -> bool:
+            return getattr(config, kernel.judged) != getattr(present, kernel.judged)
+
+        times = {
+            config: self.subject.score(each)
+            for found in self.tuned.found
+            if found.kernel.key == kernel.key
+            for config, each in found.times
+            if is_other(config)
+        }
+        if times:
+            return [min(times, key=times.__getitem__)]
+        return [config for config in kernel.configs if is_other(config)][:1]
 
     def _winners(self, winners: Sequence[Found]) -> None:
         """Keep all of some winners, or of each half those that make the network faster."""
@@ -342,9 +332,11 @@ class Search:
 
     def _try(self, configs: dict[str, Any], what: str) -> bool:
         """Keep some configurations if the network is faster with them."""
-        if not self.budget.has():
-            return False
         tuned = self.tuned
+        combined = frozenset({**tuned.kept, **configs}.items())
+        if combined in self._seen or not self.budget.has():
+            return False
+        self._seen.add(combined)
         verdict = compare(
             self.subject.network(tuned.kept),
             self.subject.network({**tuned.kept, **configs}),

@@ -15,8 +15,9 @@ import onnx
 from checks import Wrong
 from onnx import TensorProto, helper, numpy_helper
 
+from glow.backends.cpu.tuning.algorithms import AlgorithmSpec
 from glow.backends.cpu.tuning.candidates import candidates
-from glow.backends.cpu.tuning.families import AlgorithmSpec, spec_text
+from glow.backends.cpu.tuning.families import spec_text
 from glow.compiler import compile as compile_anew
 from glow.lowering.target.target import host_target
 from glow.tuning import choices

@@ -11,6 +11,7 @@ from glow.backends.cpu.passes.split_batch import split_batch
 from glow.compiler import compile, context, lower_to
 from glow.dialects.weights import weights_of
 from glow.interpreter import run
+from glow.lowering.target.target import PRESETS
 
 TEXT = """
 func.func @main(%x: tensor<{n}x3x96x96xf32>) -> tensor<{n}x40xf32> {{
@@ -45,7 +46,8 @@ def images(batch: int) -> np.ndarray:
 @pytest.mark.parametrize(("batch", "count"), [(2, 2), (3, 3), (11, 6)])
 def test_parts_have_the_values_of_the_whole(batch: int, count: int) -> None:
     whole, parts = network(batch), network(batch)
-    split_batch(next(iter(parts.body.block.ops)).regions[0].block, 1024)
+    block = next(iter(parts.body.block.ops)).regions[0].block
+    split_batch(block, PRESETS["avx2"].with_core(l2_bytes=1024))
     convolutions = sum(op.name == "glow.conv2d" for op in parts.walk())
     assert convolutions == 2 * count
     (expected,), (actual,) = run(whole, [images(batch)]), run(parts, [images(batch)])

@@ -15,11 +15,11 @@ import glow
 from glow.backends.cpu.dialect.config import CONFIGS, MatmulConfig, PanelsAttr
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.tuning.algorithms import AlgorithmSpec
 from glow.backends.cpu.tuning.candidates import GENERATORS, candidates
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.backends.cpu.tuning.families import (
     FAMILIES,
-    AlgorithmSpec,
     config_from,
     spec_text,
 )

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from glow.tuning.compare import PAIRS, judge
 from glow.tuning.measure import Meter, Times
-from glow.tuning.search import PAIRS, Budget, Found, Search, Tunable, judge, settled
+from glow.tuning.search import Budget, Found, Search, Tunable, settled
 
 KERNELS = 6
 CANDIDATES = 24

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TypeVar, cast
 
 import numpy as np
@@ -47,6 +48,21 @@ class ConvShape:
     strides: Pair
     dilations: Pair
     pads: Pads
+
+    def __str__(self) -> str:
+        (down, across), (height, width) = self.kernel, self.plane
+        channels = f"{self.input_channels} {self.output_channels}"
+        steps = "x".join(map(str, self.strides))
+        return f"{channels} ({down}x{across})/({steps}) on ({height}x{width})"
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications of the direct sums."""
+        window = Window(
+            self.plane, self.kernel, self.strides, self.dilations, self.pads
+        )
+        taps = self.input_channels // self.group * prod(self.kernel)
+        return 2 * self.batch * self.output_channels * prod(window.output) * taps
 
 
 def conv_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:

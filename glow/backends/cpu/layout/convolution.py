@@ -75,6 +75,17 @@ def is_blocked(shape: ConvShape, lanes: int) -> bool:
     return all(count // shape.group % lanes == 0 for count in channels)
 
 
+def _takes_blocks(layout: Layout, op: glow.Conv2dOp, shape: ConvShape) -> bool:
+    """Whether a convolution is computed on blocks; of one that fills no more than one block with
+    its results tuning may say so, too.
+    """
+    usual, lanes = is_blocked(shape, layout.lanes), layout.lanes
+    is_narrow = shape.group == 1 < lanes and shape.output_channels <= lanes
+    if not is_narrow or not is_f32(op.input, op.weights, op.bias):
+        return usual
+    return layout.packer.choose_level("blocks", shape, usual=usual)
+
+
 def shares_blocks(shape: ConvShape, lanes: int) -> bool:
     """Whether blocks hold whole groups, of as many outputs as inputs."""
     size = shape.input_channels // shape.group
@@ -118,7 +129,7 @@ def conv2d(layout: Layout, op: Operation) -> None:
         winograd_convolution(layout, op, weights, shape, choice)
     elif is_depthwise(shape):
         _depthwise(layout, op, weights, shape)
-    elif is_blocked(shape, layout.lanes):
+    elif _takes_blocks(layout, op, shape):
         _direct(layout, op, weights, shape)
     elif (
         weights is not None
@@ -148,10 +159,12 @@ def _direct(
 ) -> None:
     """`cpu.conv2d`, or `cpu.sparse_conv2d` where that is faster.
 
-    Few channels that are not in blocks yet are read as they are.
+    Few channels that are not in blocks yet are read as they are, unless tuning says otherwise.
     """
-    few = shape.input_channels < layout.lanes
-    shape = replace(shape, plain_input=few and blocked_source(op.input) is None)
+    plain = shape.input_channels < layout.lanes and blocked_source(op.input) is None
+    if plain and shape.group == 1 and is_f32(op.input, op.weights, op.bias):
+        plain = layout.packer.choose_level("plain_input", shape, usual=True)
+    shape = replace(shape, plain_input=plain)
     lists = None
     may_skip = shape.group == 1 and not shape.plain_input and is_f32(op.weights)
     if may_skip and weights is not None:

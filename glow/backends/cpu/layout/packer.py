@@ -113,6 +113,12 @@ class Packer(Protocol):
         """The input channels that matter, if reading only these is faster."""
         ...
 
+    def choose_level(self, algorithm: str, shape: ConvShape, *, usual: bool) -> bool:
+        """Whether a convolution is computed in a way that may as well be the other one, where
+        the cost model says `usual` (`tuning/algorithms.py`).
+        """
+        ...
+
     def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
         """The fastest tile of a convolution; None where a direct one is faster."""
         ...

@@ -144,8 +144,7 @@ class TargetPacker:
         config: ConvConfig | None,
     ) -> DeferredArray:
         """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
-        spec = self._int8_conv2d_spec(shape, block_lanes)
-        spec = replace(spec, config=config)
+        spec = replace(self._int8_conv2d_spec(shape, block_lanes), config=config)
 
         def write(out: Array) -> None:
             pack_conv_weights(weights, spec, self.target, out=out)
@@ -156,8 +155,7 @@ class TargetPacker:
         self, shape: ConvShape, block_lanes: int
     ) -> ConvConfig | None:
         """The register tiles and the order of a convolution of bytes."""
-        spec = self._int8_conv2d_spec(shape, block_lanes)
-        return choose(spec, self.target)
+        return choose(self._int8_conv2d_spec(shape, block_lanes), self.target)
 
     @property
     def dot_bytes(self) -> int:
@@ -226,6 +224,11 @@ class TargetPacker:
         values = cast("NDArray[np.float32]", weights)
         return choose_channel_lists(values, self._conv2d_spec(shape), self.target)
 
+    def choose_level(self, algorithm: str, shape: ConvShape, *, usual: bool) -> bool:
+        """Whether a convolution is computed in a way, which tuning may have judged."""
+        other = int(not usual)
+        return choose_level(algorithm, (shape,), int(usual), self.target, other) > 0
+
     def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
         """The fastest tile of a convolution; None where a direct one is faster."""
         return tuned_winograd_tile(shape, self.target, self.numerics)
@@ -293,10 +296,10 @@ class TargetPacker:
         Only by choice, and where reading them is what takes the time.
         """
         spec = MatmulSpec(rows, columns, depth)
-        even = depth % 2 == 0
-        return (
-            self.numerics == "fast" and even and spec.is_bound_by_reading(self.target)
-        )
+        halved = self.numerics == "fast" and depth % 2 == 0
+        level = int(halved and spec.is_bound_by_reading(self.target))
+        shape = rows, columns, depth
+        return choose_level("bf16_weights", shape, level, self.target) > 0
 
     def halved_matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""

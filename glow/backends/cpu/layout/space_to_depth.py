@@ -102,7 +102,9 @@ def _is_profitable(
     direct = height * width * blocks * taps / core.fma_per_cycle
     channels = cpu.blocks(new.input_channels, packer.lanes) * packer.lanes
     moved = core.scalar_move_cycles * channels * new.plane[0] * new.plane[1]
-    return choice.cycles + shape.batch * moved < shape.batch * direct
+    if choice.cycles + shape.batch * moved < shape.batch * direct:
+        return True  # The choice of Winograd's algorithm is the one for tuning.
+    return packer.choose_level("space_to_depth", shape, usual=False)
 
 
 def _convert(op: glow.Conv2dOp, new: ConvShape, packer: Packer) -> Operation:

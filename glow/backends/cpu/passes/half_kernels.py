@@ -8,6 +8,7 @@ channels alone, is faster in f32.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Protocol, runtime_checkable
 
 from xdsl.dialects.builtin import bf16
@@ -16,6 +17,7 @@ from xdsl.ir import Operation
 from glow.backends.backend import get_backend
 from glow.backends.cpu.layout.conv_shape import choose_winograd_tile
 from glow.backends.cpu.layout.convolution import conv_shape, is_blocked, is_depthwise
+from glow.backends.cpu.tuning.choose import choose_level
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value
@@ -81,9 +83,22 @@ def half_rule(backend: str) -> Callable[[Operation, Target], bool]:
 
 
 def prefers_f32(op: Operation, target: Target, numerics: str) -> bool:
-    """Whether a product of f32 is not faster in bf16."""
+    """Whether a product of f32 is not faster in bf16, by the cost model or by what was tuned."""
     if not has_pairs_kernel(op, target):
         return True
+    usual = int(not _is_faster_in_f32(op, target, numerics))
+    return not choose_level("bf16", _shape(op), usual, target, 1 - usual)
+
+
+def _shape(op: Operation) -> tuple[object, ...]:
+    """What the choice for a product depends on."""
+    if isinstance(op, glow.Conv2dOp):
+        return (conv_shape(op),)
+    rows, (depth, columns) = shape_of(op.operands[0])[:-1], shape_of(op.operands[1])
+    return prod(rows), columns, depth
+
+
+def _is_faster_in_f32(op: Operation, target: Target, numerics: str) -> bool:
     if not isinstance(op, glow.Conv2dOp) or numerics == "exact":
         return False
     winograd = choose_winograd_tile(conv_shape(op), target)

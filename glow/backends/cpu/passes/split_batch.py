@@ -14,7 +14,8 @@ schedule then runs one part to its end before the next, since that takes the lea
     %4 = glow.conv2d %3, %w, %b ... : tensor<1x64x56x56xf32>
     %0 = glow.concat %2, %4 axis 0 : tensor<2x64x56x56xf32>
 
-Slices and concatenation are views in the end. The images' results keep every bit.
+Slices and concatenation are views in the end. The images' results keep every bit. So tuning may
+split what the caches do not ask for, or leave a batch whole.
 """
 
 from __future__ import annotations
@@ -29,12 +30,16 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from glow.backends.cpu.layout.convolution import conv_shape
+from glow.backends.cpu.tuning.choose import choose_level
 from glow.dialects import glow
 from glow.dialects.node import DataParallel, NodeOp, shape_of, tensor_type
 from glow.lowering.target.program_target import settle_target
+from glow.lowering.target.target import Target
 from glow.passes.instr.buffers import byte_size
 from glow.passes.rewriting.contract import BITS
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type, erase
+from glow.tuning import choices
 
 MOST_PARTS = 8
 """Each part is a copy of the front's nodes, which take time to compile."""
@@ -109,9 +114,31 @@ def saved_bytes(op: NodeOp, front: Front, parts: int, cache: int) -> int:
     return (planes if planes > cache else 0) - (parts - 1) * weights
 
 
-def split_batch(block: Block, cache: int) -> None:
+@dataclass(frozen=True)
+class FrontShape:
+    """What tells a front from others: its images, and what computing them takes."""
+
+    batch: int
+    image: tuple[int, ...]
+    nodes: int
+    operations: int
+    """The multiplications and additions of its convolutions."""
+
+    def __str__(self) -> str:
+        return f"{self.batch} of {'x'.join(map(str, self.image))}: {self.nodes} nodes"
+
+
+def front_shape(front: Front, nodes: Sequence[NodeOp]) -> FrontShape:
+    """The shape of the front that has so many of the nodes."""
+    convolutions = [op for op in nodes if isinstance(op, glow.Conv2dOp)]
+    operations = sum(conv_shape(op).operations for op in convolutions)
+    image = next(v for v in nodes[0].operands if v in front.values)
+    return FrontShape(front.batch, shape_of(image)[1:], len(nodes), operations)
+
+
+def split_batch(block: Block, target: Target) -> None:
     """Split the front of a function where that saves much traffic."""
-    front = find_front(block)
+    front, cache = find_front(block), target.l2_bytes
     if front is None or not front.nodes:
         return
     size = -(-front.batch // MOST_PARTS)
@@ -119,9 +146,13 @@ def split_batch(block: Block, cache: int) -> None:
     saved = [saved_bytes(op, front, parts, cache) for op in front.nodes]
     totals = list(accumulate(saved))
     best = max(range(len(totals)), key=totals.__getitem__)
-    if totals[best] > LEAST_CACHES * cache:
-        starts = range(0, front.batch, size)
-        run_in_parts(front.nodes[: best + 1], front.batch, starts, size)
+    if totals[best] <= 0:
+        return
+    nodes = front.nodes[: best + 1]
+    usual = parts if totals[best] > LEAST_CACHES * cache else 0
+    shape = front_shape(front, nodes)
+    if choose_level("batch", (shape,), usual, target, 0 if usual else parts):
+        run_in_parts(nodes, front.batch, range(0, front.batch, size), size)
 
 
 def run_in_parts(
@@ -232,7 +263,8 @@ class SplitBatchPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        cache = settle_target(op, self.target).l2_bytes
+        target = settle_target(op, self.target)
+        choices.refresh()
         for function in op.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
-                split_batch(function.body.block, cache)
+                split_batch(function.body.block, target)

@@ -42,9 +42,7 @@ class BoardSubject:
             lower(load(job.model, job.options), LOWERED, job.options)
         if not self._space.specs:
             raise GlowError("the network has no kernels to tune")
-        work = self._space.operations
-        total = sum(work.values())
-        shares = {key: seconds / total for key, seconds in work.items()}
+        shares = self._space.shares()
         self._kernels = self._space.tunables(shares, has_threads=False)
         self._programs: dict[str, Program] = {}
         self._kernel = ""

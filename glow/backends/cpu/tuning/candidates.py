@@ -52,10 +52,9 @@ from glow.backends.cpu.tiling.matmul_tile import (
 )
 from glow.backends.cpu.tiling.tiles import MAX_BLOCKS as MAX_CONV_BLOCKS
 from glow.backends.cpu.tiling.tiles import TileModel, channel_parts
+from glow.backends.cpu.tuning.algorithms import AlgorithmSpec, LevelConfig
 from glow.backends.cpu.tuning.families import (
     FAMILIES,
-    AlgorithmSpec,
-    LevelConfig,
     wrong_config,
 )
 from glow.lowering.loop_builder import ir_types as types
@@ -350,7 +349,7 @@ def _recurrence(
 def _levels(
     spec: AlgorithmSpec, target: Target, first: LevelConfig
 ) -> Sequence[LevelConfig]:
-    return [LevelConfig(0)]
+    return [LevelConfig(spec.other)]
 
 
 Generator = Callable[[Any, Target, Any], Iterator[Any] | Sequence[Any]]

@@ -51,18 +51,22 @@ def choose(spec: Any, target: Target) -> Any:
 
 
 def choose_level(
-    algorithm: str, shape: tuple[object, ...], level: int, target: Target
+    algorithm: str,
+    shape: tuple[object, ...],
+    level: int,
+    target: Target,
+    other: int = 0,
 ) -> int:
-    """The levels of an algorithm, where the cost model says `level`; 0 for direct sums.
+    """In which of two ways a layer is computed (`algorithms.py`); the cost model says `level`.
 
-    A choice can take an algorithm away that the model chooses, but adds none that `numerics`
-    might not allow.
+    Nothing else than `other` stands instead: by default a choice can take an algorithm away that
+    the model chooses, but adds none that `numerics` might not allow.
     """
-    if not level:
-        return 0
-    from glow.backends.cpu.tuning.families import AlgorithmSpec
+    if level == other:
+        return level
+    from glow.backends.cpu.tuning.algorithms import AlgorithmSpec
 
-    return choose(AlgorithmSpec(algorithm, shape, level), target).level
+    return choose(AlgorithmSpec(algorithm, shape, level, other=other), target).level
 
 
 def _tuned(spec: Any, target: Target, family: Family) -> object | None:

@@ -21,31 +21,11 @@ from glow.backends.cpu.dialect.config import (
     StrassenConfig,
     WinogradConfig,
 )
+from glow.backends.cpu.tuning.algorithms import AlgorithmSpec, LevelConfig
 from glow.lowering.target.target import Target
 
 if TYPE_CHECKING:
     from glow.tuning.records import Fields
-
-
-@dataclass(frozen=True)
-class LevelConfig:
-    """How far a fast algorithm goes: levels of Strassen's, tile of Winograd's, 0 for neither."""
-
-    level: int = 0
-
-
-@dataclass(frozen=True)
-class AlgorithmSpec:
-    """Which algorithm a product or convolution has, which its network alone can judge.
-
-    Unlike register tiles the choice may change the last bits, within the network's `numerics`.
-    """
-
-    algorithm: str
-    shape: tuple[object, ...]
-    level: int
-    """That the cost model chooses."""
-    config: LevelConfig | None = None
 
 
 def _by_method(spec: Any, target: Target) -> object:
@@ -160,7 +140,7 @@ def wrong_config(spec: Any, config: object, target: Target) -> str | None:
     """What the target or the shapes do not allow of a configuration, if so."""
     if isinstance(spec, AlgorithmSpec):
         level = cast("LevelConfig", config).level
-        return None if level in (0, spec.level) else f"level {level}"
+        return None if level in (spec.level, spec.other) else f"level {level}"
     from glow.backends.cpu.tuning.limits import wrong
 
     return wrong(replace(spec, config=config), target)

@@ -10,14 +10,16 @@ from typing import Any
 
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.report.kernel_profile import (
     KernelProfile,
     TracedModel,
     shape_text,
     spec_of,
 )
+from glow.backends.cpu.tuning.algorithms import AlgorithmSpec, algorithm_text
 from glow.backends.cpu.tuning.candidates import GENERATORS, candidates
-from glow.backends.cpu.tuning.families import AlgorithmSpec, spec_text
+from glow.backends.cpu.tuning.families import spec_text
 from glow.backends.cpu.tuning.features import features, peak_seconds
 from glow.backends.cpu.tuning.kernels import Memory, build_trial, has_kernel
 from glow.compiler import compile_model
@@ -49,6 +51,16 @@ class KernelSpace:
         self.operations: defaultdict[str, float] = defaultdict(float)
         """Seconds at the peak of a core, of all kernels with that specification."""
 
+    def shares(self) -> dict[str, float]:
+        """The shares of the time at the peak, by key: of kernels, and of what choices change."""
+        kernels = [
+            seconds
+            for key, seconds in self.operations.items()
+            if not isinstance(self.specs[key], AlgorithmSpec)
+        ]
+        total = sum(kernels) or 1.0
+        return {key: seconds / total for key, seconds in self.operations.items()}
+
     def note(self, spec: object, config: object) -> None:
         """Take notice of a kernel and its configuration."""
         if type(spec) in GENERATORS:
@@ -59,23 +71,35 @@ class KernelSpace:
     def tunables(
         self, shares: Mapping[str, float], *, has_threads: bool
     ) -> list[Tunable]:
-        """Those that others than the present configuration fit, with their share of the time."""
+        """Those that others than the present configuration fit, with their share of the time.
+
+        That of what a network has to judge is estimated by what it computes.
+        """
         found: list[Tunable] = []
+        estimated = self.shares()
         for key, spec in self.specs.items():
             own = self.present[key]
             others = [each for each in candidates(spec, self.target) if each != own]
             if others:
-                found.append(self._tunable(key, shares[key], [own, *others]))
+                share = (shares if has_kernel(spec) else estimated)[key]
+                found.append(self._tunable(key, share, [own, *others]))
         found = [kernel for kernel in found if kernel.share or not kernel.alone]
         if has_threads:
-            found += sorted(self._cuts(shares), key=lambda kernel: -kernel.share)
+            found += self._cuts(shares)
         return found
 
     def _tunable(self, key: str, share: float, configs: Sequence[Any]) -> Tunable:
         spec = self.specs[key]
-        family, text = type(spec).__name__, spec_text(spec)
-        alone = has_kernel(spec)
-        return Tunable(key, family, text, _text(spec), share, configs, alone)
+        return Tunable(
+            key,
+            type(spec).__name__,
+            spec_text(spec),
+            _text(spec, configs[-1]),
+            share,
+            configs,
+            has_kernel(spec),
+            judged="fused" if isinstance(spec, WinogradSpec) else "",
+        )
 
     def _cuts(self, shares: Mapping[str, float]) -> Iterator[Tunable]:
         """The other way in which threads may share a product."""
@@ -86,7 +110,7 @@ class KernelSpace:
                 cut = "columns" if by_rows else "rows"
                 yield replace(
                     self._tunable(key, shares[key], [own, replace(own, cut=cut)]),
-                    text=f"cut by {cut}: {_text(spec)}",
+                    text=f"cut by {cut}: {_text(spec, own)}",
                     alone=False,
                     changes={"cut": cut},
                 )
@@ -220,10 +244,10 @@ PARTS = ("spec", "planes", "shape")
 recurrent steps."""
 
 
-def _text(spec: Any) -> str:
-    """The family and sizes, as in tables of kernels."""
+def _text(spec: Any, config: Any) -> str:
+    """The family and sizes, as in tables of kernels; of an algorithm, which one is tried."""
     if isinstance(spec, AlgorithmSpec):
-        sizes = [shape_text(part) or str(part) for part in spec.shape]
-        return f"no {spec.algorithm} {' '.join(sizes)}"
+        sizes = map(str, spec.shape)
+        return f"{algorithm_text(spec, config.level)} {' '.join(sizes)}"
     name = type(spec).__name__.removesuffix("Spec")
     return f"{name} {shape_text(spec)}"
