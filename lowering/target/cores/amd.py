@@ -1,4 +1,4 @@
-"""AMD Zen 4 and Zen 5.
+"""AMD Zen 2 to Zen 5.
 
 The cost models were fitted on a Zen 5: numbers that are called fitted are those that its kernels
 were tuned with.
@@ -10,11 +10,16 @@ KIB, MIB = 1024, 1024**2
 
 SOG5 = "AMD, Software Optimization Guide for the AMD Zen5 Microarchitecture (58455)"
 SOG4 = "AMD, Software Optimization Guide for the AMD Zen4 Microarchitecture (57647)"
+SOG3 = "AMD, Software Optimization Guide for AMD Family 19h Processors (56665)"
+ZNVER3 = "LLVM X86ScheduleZnver3.td, which quotes AMD's optimization guide (56665)"
+ZNVER2 = "LLVM X86ScheduleZnver2.td"
 DESKTOP5 = "https://chipsandcheese.com/p/amds-ryzen-9950x-zen-5-on-desktop"
 L2_RATES = (
     "https://www.tomshw.it/hardware/"
     "ryzen-5-9600x-i-benchmark-trapelati-mostrano-una-cache-raddoppiata-2024-06-10"
 )
+MILAN = "https://www.anandtech.com/show/16529/amd-epyc-milan-review/4"
+ROME = "https://www.anandtech.com/show/14694/amd-rome-epyc-2nd-gen/7"
 ISA = "AVX-512"
 ZNVER4 = "LLVM X86ScheduleZnver4.td, which quotes AMD's optimization guide (57647)"
 HOT_CHIPS = "AMD, Next Generation Zen 5 Core, Hot Chips 2024"
@@ -80,4 +85,48 @@ ZEN4 = like(
     ),
 )
 
-CORES = (ZEN5, ZEN4)
+ZEN3 = like(
+    ZEN4,
+    "zen3",
+    "AMD Zen 3 (EPYC 7003, Ryzen 5000)",
+    ("znver3",),
+    clock_hertz=Figure(3.2e9, f"{HERE}, on an EPYC"),
+    vector_bytes=Figure(32, f"{SOG3}, 2.11: AVX2"),
+    vector_registers=Figure(16, "the instruction set"),
+    fma_pipes=Figure(2, f"{HERE}; pipes 0 and 1 in {ZNVER3}, 2.11.1"),
+    fma_pipe_bytes=Figure(32, f"{SOG3}, 2.11"),
+    fma_latency=Figure(4, f"{HERE}, and {ZNVER3}"),
+    load_pipes=Figure(2, f"{HERE}; of three operations two are loads of vectors"),
+    load_pipe_bytes=Figure(32, f"{ZNVER3}, 2.12"),
+    store_pipes=Figure(1, f"{ZNVER3}, 2.11: two pipes, one store a cycle"),
+    store_pipe_bytes=Figure(32, f"{ZNVER3}, 2.12"),
+    mispredict_cycles=Figure(13, f"{ZNVER3}, 2.8: the common case"),
+    pause_cycles=Figure(86, HERE),
+    l1_bytes=Figure(32 * KIB, f"{HERE}, which asks the system"),
+    l1_ways=Figure(8, f"{SOG3}, 2.6.2"),
+    l2_bytes=Figure(512 * KIB, f"{HERE}, which asks the system"),
+    l3_bytes=Figure(32 * MIB, MILAN),
+    l3_cores=Figure(8, MILAN),
+    l2_bytes_per_cycle=Figure(32, f"{HERE}, 32.0"),
+    l3_bytes_per_cycle=Figure(21, f"{HERE}, most of ten times on a busy machine"),
+    memory_bytes_per_cycle=Figure(
+        6.4, f"{HERE}, most of ten times on a busy machine: 20 GB/s at 3.1 GHz"
+    ),
+    l3_latency=Figure(49, HERE),
+    shared_l3_latency=Figure(95, f"{HERE}, least of two times"),
+    split_l3_latency=Figure(700, f"{HERE}, 660 to 724"),
+)
+
+ZEN2 = like(
+    ZEN3,
+    "zen2",
+    "AMD Zen 2 (EPYC 7002, Ryzen 3000)",
+    ("znver2",),
+    fma_latency=Figure(5, f"{ZNVER2}, WriteFMA"),
+    mispredict_cycles=Figure(17, f"{ZNVER2}, MispredictPenalty"),
+    l3_bytes=Figure(16 * MIB, ROME),
+    l3_cores=Figure(4, ROME),
+    l3_latency=Figure(34, f"{ROME}: 34 cycles on average"),
+)
+
+CORES = (ZEN5, ZEN4, ZEN3, ZEN2)

@@ -29,7 +29,7 @@ GENERIC_AVX2 = like(
     GENERIC_AVX512,
     "generic-avx2",
     "any core with vectors of 32 bytes",
-    ("x86-64-v3", "haswell", "broadwell", "skylake", "znver1", "znver2", "znver3"),
+    ("x86-64-v3", "haswell", "broadwell", "skylake", "znver1"),
     vector_bytes=Figure(32, ISA),
     vector_registers=Figure(16, ISA),
     fma_pipes=Figure(2, "https://uops.info, VFMADD231PS on Haswell and Zen 2"),
