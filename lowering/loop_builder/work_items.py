@@ -85,9 +85,10 @@ def prefers_rows(tiles: int, weights: int, activations: int, core: Core) -> bool
 
     Then a thread reads the rows that it wrote, as kernels around it keep to rows too, but all
     of the weights. Cut by columns, it reads its share of the weights and what the others wrote,
-    which takes longer than weights, as these are fetched ahead.
+    which takes longer than weights, as these are fetched ahead. All threads read at once.
     """
     even = tiles % 2 == 0 and tiles >= FEW_WORK_ITEMS
-    rate = core.memory_bytes_per_cycle / core.cross_core_bytes_per_cycle
+    memory = core.contended_memory_bytes_per_cycle
+    rate = memory / core.cross_core_bytes_per_cycle
     is_cheap = weights <= max(1, rate) * activations
     return (even or tiles >= MANY_WORK_ITEMS) and is_cheap

@@ -35,7 +35,8 @@ BYTES_UNDER_WAY = 2000
 """What a core asks other cores for at a time: 31 lines of 64 bytes."""
 
 TRANSFERS_A_BARRIER = 5
-"""Lines that go from core to core, one after the other, in a kernel call and its barrier."""
+"""Lines that go from core to core, one after the other, in a kernel call and its barrier, where
+nobody has measured one."""
 
 MANY_CORES = 16
 """Threads of a program are taken to share a last cache that so many cores share."""
@@ -64,7 +65,8 @@ class Core:
     """Of each number, by its name."""
 
     clock_hertz: float
-    """Cycles a second under load, which only times in seconds need: choices are in cycles."""
+    """Cycles a second while vectors multiply, as in kernels; some cores slow down for that. Only
+    times in seconds need it: choices are in cycles."""
     vector_bytes: int
     vector_registers: int
     fma_pipes: int
@@ -94,11 +96,16 @@ class Core:
     l3_bytes_per_cycle: float
     memory_bytes_per_cycle: float
     """Of one core that reads a long array in order."""
-    l3_latency: int
+    contended_l3_bytes_per_cycle: float
+    contended_memory_bytes_per_cycle: float
+    """Of each core while the others read too: all of a machine that was measured, and eight in a
+    table."""
     shared_l3_latency: int
     """From a core's write to another's read, of cores that share the last cache."""
     split_l3_latency: int
     """Of cores that do not."""
+    barrier_cycles: int
+    """One more kernel call, and the barrier before it."""
 
     def __hash__(self) -> int:
         return hash((self.family, self.vector_bytes, self.l2_bytes))
@@ -165,8 +172,11 @@ class Core:
 
     @cached_property
     def balance(self) -> float:
-        """The multiply-adds for each f32 from memory that take as long as reading it."""
-        return self.fma_per_cycle * self.vector_bytes / self.memory_bytes_per_cycle
+        """The multiply-adds for each f32 from memory that take as long as reading it, on all
+        cores.
+        """
+        bytes_per_cycle = self.contended_memory_bytes_per_cycle
+        return self.fma_per_cycle * self.vector_bytes / bytes_per_cycle
 
     @cached_property
     def l1_set_distance(self) -> int:
@@ -188,11 +198,6 @@ class Core:
     def cross_core_bytes_per_cycle(self) -> float:
         """The rate at which a core reads what another one wrote."""
         return BYTES_UNDER_WAY / self.cross_core_latency
-
-    @cached_property
-    def barrier_cycles(self) -> int:
-        """One more kernel call, and the barrier before it."""
-        return TRANSFERS_A_BARRIER * self.cross_core_latency
 
 
 def _rate(pipes: int, pipe_bytes: int, vector_bytes: int) -> float:
@@ -222,6 +227,14 @@ def make_core(
     values: dict[str, Any] = {name: figure.value for name, figure in figures.items()}
     sources = {name: figure.source for name, figure in figures.items()}
     return Core(family, summary, cpus, sources, **values)
+
+
+def barrier(latency: int) -> Figure:
+    """The cycles of a barrier between cores of that latency, which nobody has measured."""
+    lines = (
+        f"estimated: {TRANSFERS_A_BARRIER} lines from core to core, one after the other"
+    )
+    return Figure(TRANSFERS_A_BARRIER * latency, lines)
 
 
 def like(

@@ -46,6 +46,15 @@ def core_of_file(path: str, core: Core) -> Core:
 
 def core_of_text(text: str, path: str, core: Core) -> Core:
     """The same for the content of a file; the core itself where there are no figures."""
+    known = figures_of_text(text, path, core)
+    if not known:
+        return core
+    digest = sha256(repr(sorted(known.items())).encode()).hexdigest()[:8]
+    return replace(core, family=f"{core.family}-{digest}", **cast("Any", known))
+
+
+def figures_of_text(text: str, path: str, core: Core) -> Mapping[str, float]:
+    """The figures of the content of a file; raises GlowError where they are none for the core."""
     parts = _read(text, path)
     if parts.get("family") != core.family:
         raise GlowError(
@@ -56,14 +65,10 @@ def core_of_text(text: str, path: str, core: Core) -> Core:
     figures = parts.get("figures")
     if not isinstance(figures, dict):
         raise GlowError(f"{path}: there are no figures")
-    if not figures:
-        return core
-    known = {
+    return {
         name: _figure(path, name, value)
         for name, value in cast("dict[str, object]", figures).items()
     }
-    digest = sha256(repr(sorted(known.items())).encode()).hexdigest()[:8]
-    return replace(core, family=f"{core.family}-{digest}", **known)
 
 
 def _read(text: str, path: str) -> Mapping[str, Any]:

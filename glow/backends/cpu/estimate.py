@@ -17,7 +17,7 @@ nodes are what counts, and single small ones may be off by a factor.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import prod
+from math import inf, prod
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType, f32
@@ -30,6 +30,7 @@ from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.quantized import is_quantized, stored_type
 from glow.dialects.weights import dtype_of
+from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
 from glow.passes.rewriting.scalar_bodies import has_scalar_body
 
@@ -46,6 +47,8 @@ CALL_CYCLES = 600
 """Of a kernel, however little it does."""
 
 Products = Callable[[NodeOp], float]
+Rates = tuple[tuple[float, float], ...]
+"""The bytes of each cache and of memory, and the bytes a cycle from it."""
 
 FUNCTIONS = (
     glow.ErfOp,
@@ -135,7 +138,8 @@ def estimate_seconds(
     if isinstance(op, FREE) or is_prologue(op):
         return 0.0
     core = target.core
-    cycles = max(_compute_cycles(op, target, numerics), _traffic_cycles(op, target))
+    compute = _compute_cycles(op, target, numerics)
+    cycles = max(compute, _traffic_cycles(op, _rates(core, threads)))
     if threads > 1 and cycles > core.barrier_cycles:
         cycles = cycles / threads + core.barrier_cycles
     return (cycles + CALL_CYCLES) / core.clock_hertz
@@ -200,7 +204,7 @@ def _is_fresh(value: SSAValue) -> bool:
     return type(owner) in PRODUCTS or is_epilogue(owner)
 
 
-def _traffic_cycles(op: NodeOp, target: Target) -> float:
+def _traffic_cycles(op: NodeOp, rates: Rates) -> float:
     """What operands and results take to come from, and go to, where they are."""
     weights = sum(map(_bytes, filter(_is_constant, op.operands)))
     if isinstance(op, LOOKUPS):
@@ -210,23 +214,25 @@ def _traffic_cycles(op: NodeOp, target: Target) -> float:
     else:
         moved = [v for v in (*op.operands, *op.results) if not _is_constant(v)]
     values = sum(map(_bytes, moved))
-    cycles = values / _rate(values, target) + weights / _rate(OTHERS * weights, target)
+    cycles = values / _rate(values, rates) + weights / _rate(OTHERS * weights, rates)
     if isinstance(op, glow.RecurrentOp):  # Each step reads the weights of the state.
         steps, again = shape_of(op.input)[0], _bytes(op.recurrence)
-        cycles += (steps - 1) * again / _rate(again, target)
+        cycles += (steps - 1) * again / _rate(again, rates)
     return cycles
 
 
-def _rate(size: float, target: Target) -> float:
+def _rates(core: Core, threads: int) -> Rates:
+    """Of each thread, while all read."""
+    far = core.l3_bytes_per_cycle, core.memory_bytes_per_cycle
+    if threads > 1:
+        far = core.contended_l3_bytes_per_cycle, core.contended_memory_bytes_per_cycle
+    near = core.sustained_l2_bytes_per_cycle
+    return tuple(zip((core.l2_bytes, core.l3_share, inf), (near, *far), strict=True))
+
+
+def _rate(size: float, rates: Rates) -> float:
     """The bytes a cycle from the smallest cache that holds so many."""
-    core = target.core
-    if size <= core.l2_bytes:
-        return core.sustained_l2_bytes_per_cycle
-    return (
-        core.l3_bytes_per_cycle
-        if size <= core.l3_share
-        else core.memory_bytes_per_cycle
-    )
+    return next(rate for limit, rate in rates if size <= limit)
 
 
 def _is_constant(value: SSAValue) -> bool:

@@ -1,10 +1,11 @@
 """What was measured of this machine's core, as compilations for `host` go by it.
 
-A file in `calibration/` in the cache folder, for this processor and frequency policy. It holds only
-figures that are far from the table's: what noise changes is left to the table, and the others are
-rounded, so that two measurements give the same code. Of a core that has a table of its own, these
-are figures that the machine around it decides. A process looks once; `host,uncalibrated` and
-`GLOW_TUNING=off` never do.
+A file in `calibration/` in the cache folder, for this processor and frequency policy, and for the
+list of figures: where there are others, the machine is measured again. It holds only figures that
+are far from the table's: what noise changes is left to the table, and the others are rounded, so
+that two measurements give the same code. Of a core that has a table of its own, these are figures
+that the machine around it decides. A process looks once; `host,uncalibrated` and `GLOW_TUNING=off`
+never do.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from math import log
 from pathlib import Path
 
 from glow.dialects.errors import GlowError
-from glow.lowering.target.core import WHOLE_FIGURES, Core
+from glow.lowering.target.core import FIGURES, WHOLE_FIGURES, Core
 from glow.runtime.caches.cache_folder import default_directory, open_private, whole_file
 
 FOLDER = "calibration"
@@ -43,14 +44,15 @@ POLICY_FILES = (
 
 NOISE = 1.25
 """A figure has to be so many times the table's, or such a part; and it is rounded to such steps."""
-IMPOSSIBLE = 16.0
+IMPOSSIBLE = 32.0
 """A figure that is so far from the table's was not measured."""
 
 GENERIC = "generic-"
 """Families of cores without a table, which take all figures."""
 OF_MACHINE = (
-    "l3_bytes_per_cycle", "l3_latency", "memory_bytes_per_cycle", "shared_l3_latency",
-    "split_l3_latency",
+    "barrier_cycles", "clock_hertz", "contended_l3_bytes_per_cycle",
+    "contended_memory_bytes_per_cycle", "l3_bytes_per_cycle", "memory_bytes_per_cycle",
+    "shared_l3_latency", "split_l3_latency",
 )  # fmt: skip
 """Figures that one core family has several of."""
 
@@ -97,7 +99,8 @@ def _file(base: Path) -> Path | None:
     identity = processor()
     if not identity:
         return None
-    key = sha256(f"{identity}\n{frequency_policy()}".encode()).hexdigest()[:16]
+    parts = (*FIGURES, identity, frequency_policy())
+    key = sha256("\n".join(parts).encode()).hexdigest()[:16]
     return base / FOLDER / f"{key}.json"
 
 
@@ -132,22 +135,31 @@ def _with_figures(core: Core, text: str) -> Core:
         return core
 
 
-def settled(figures: Mapping[str, float], core: Core) -> dict[str, float]:
-    """Those of measured figures that count, rounded."""
+def settled(
+    figures: Mapping[str, float], core: Core, before: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Those of measured figures that count, rounded; those of `before` that they are still near."""
     is_generic = core.family.startswith(GENERIC)
     found: dict[str, float] = {}
     for name, value in figures.items():
         known = float(getattr(core, name))
         if not known or not (is_generic or name in OF_MACHINE):
             continue
-        times = max(value / known, known / value) if value > 0 else IMPOSSIBLE
-        if NOISE < times < IMPOSSIBLE:
+        kept = (before or {}).get(name)
+        if kept and _times(value, kept) <= NOISE:
+            found[name] = kept
+        elif NOISE < _times(value, known) < IMPOSSIBLE:
             rounded = NOISE ** round(log(value, NOISE))
             is_whole = name in WHOLE_FIGURES
             found[name] = (
                 max(1, round(rounded)) if is_whole else float(f"{rounded:.3g}")
             )
     return found
+
+
+def _times(one: float, other: float) -> float:
+    """How many times the smaller figure the larger one is."""
+    return max(one / other, other / one) if one > 0 else IMPOSSIBLE
 
 
 def store_calibration(path: Path, text: str) -> None:

@@ -3,7 +3,8 @@
 The process has what no other wants of a core, so that the compilation takes no longer. It ends by
 itself after two seconds of work, or ten in all, and leaves nothing where the machine was busy: then
 memory and caches look slower than they are. A mark in the cache folder keeps others from doing the
-same, and from trying again within the hour.
+same, and from trying again within the hour. What all cores do at once takes other cores, too: it
+waits until these are free.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from glow.runtime.memory import memory_bytes
 from glow.runtime.threads.cores import available_cores
 
 WORK_SECONDS = 2
+"""Of each core."""
 PATIENCE_SECONDS = 10
 AGAIN_SECONDS = 3600
 LEAST_MEMORY = 2 << 30
@@ -109,23 +111,26 @@ def measure_here() -> None:
     import resource
 
     os.chdir("/")
-    resource.setrlimit(resource.RLIMIT_CPU, (WORK_SECONDS, WORK_SECONDS))
+    seconds = WORK_SECONDS * available_cores()
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     signal.alarm(PATIENCE_SECONDS)
     measure(path)
 
 
 def measure(path: Path) -> None:
-    """Wait for a core, and store what counts of its figures, unless the machine is busy."""
+    """Wait for cores, and store what counts of their figures, unless the machine is busy."""
     from glow.lowering.target.core_file import core_text
     from glow.lowering.target.target import host_target
-    from glow.runtime.calibration.figures import measured_figures
+    from glow.runtime.calibration.figures import Figures
 
     while not _undisturbed(lambda: sum(range(PROBE)))[0]:
         time.sleep(PAUSE_SECONDS)
     target = host_target()
-    alone, figures = _undisturbed(lambda: measured_figures(target))
+    measuring = Figures(target)
+    alone, figures = _undisturbed(measuring.of_a_core)
+    shared = measuring.of_all_cores_when_free()
     if alone and os.getloadavg()[0] < BUSY * available_cores():
-        kept = settled(figures, target.core)
+        kept = settled({**figures, **shared}, target.core)
         store_calibration(path, core_text(target.cpu, target.core, kept))
         _mark_of(path).unlink(missing_ok=True)
 

@@ -1,8 +1,10 @@
 """Native loops that each take the time of one thing: an addition, a load, a pause.
 
 Latencies are of operations that depend on each other; rates are of independent ones. Times
-become cycles by the clock rate that a chain of dependent additions shows. The fastest of many
-runs counts, as whatever disturbs one makes it longer.
+become cycles by the clock rate that a chain of dependent additions shows: by itself for what
+the core's own clock decides, and between multiply-adds of vectors, for which some cores lower
+their clock, for what takes its time whatever the clock is. The fastest of many runs counts, as
+whatever disturbs one makes it longer.
 """
 
 from __future__ import annotations
@@ -12,10 +14,9 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 
-import numpy as np
-
 from glow.lowering.target.target import Target
 from glow.runtime.buffers import aligned_empty
+from glow.runtime.constants import Bytes
 from glow.runtime.linking.library import Library
 from glow.runtime.native_code import compile_object
 from glow.runtime.native_text import architecture_of, native_text
@@ -25,6 +26,8 @@ STEPS = 20_000
 LINE_BYTES = 64
 CHAIN = 8
 """Operations that depend on each other, in a trip of a loop."""
+BUSY_CHAIN = 24
+"""The same beside `SUMS` multiply-adds, which take half of the cycles where one begins in each."""
 VECTORS = 8
 """Loads in a trip of the loop that reads in order."""
 SUMS = 12
@@ -54,22 +57,28 @@ class Loops:
     """The loops as native code."""
 
     def __init__(self, target: Target) -> None:
-        names = ("clock", "look", "chase", "stream", "fma_chain", "fma_sums")
+        names = ("clock", "look", "stream", "fma_chain", "fma_sums", "busy")
         self._vector_bytes = target.vector_bytes
         self._library = Library([compile_object(code(target), target)], names)
         kind = ctypes.CFUNCTYPE(
             ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
         )
         self._run = {name: kind(self._library.address(name)) for name in names}
-        self.clock_hertz = 1.0
-        self.clock_hertz = CHAIN / self._cycles("clock")
+        self._scalar_hertz = CHAIN / self._seconds("clock")
+        self.clock_hertz = BUSY_CHAIN / self._seconds("busy")
+        """While vectors multiply."""
 
-    def _cycles(
+    def _seconds(
         self, name: str, data: int = 0, steps: int = STEPS, mask: int = 0
     ) -> float:
-        """The cycles of a trip of a loop; seconds before the clock rate is known."""
+        """The seconds of a trip of a loop."""
         run = self._run[name]
-        return fastest(lambda: run(data, steps, mask)) / steps * self.clock_hertz
+        return fastest(lambda: run(data, steps, mask)) / steps
+
+    def _cycles(self, name: str) -> float:
+        """The cycles of a trip of a loop that the core's clock decides."""
+        hertz = self.clock_hertz if name == "fma_sums" else self._scalar_hertz
+        return self._seconds(name) * hertz
 
     def pause_cycles(self) -> float:
         """One look of a waiting thread, with the pause after it."""
@@ -83,24 +92,25 @@ class Loops:
         """Multiply-adds of vectors that begin in a cycle."""
         return SUMS / self._cycles("fma_sums")
 
-    def load_cycles(self, size: int) -> float:
-        """The latency of a load from a buffer of that many bytes, in random order."""
-        order = np.random.default_rng(0).permutation(size // LINE_BYTES)
-        buffer = aligned_empty(size)
-        following = np.frombuffer(buffer, np.int64)[:: LINE_BYTES // 8]
-        following[order] = np.roll(order, -1) * LINE_BYTES
-        return self._cycles("chase", buffer.ctypes.data)
-
-    def bytes_per_cycle(self, size: int) -> float:
+    def bytes_per_second(self, buffer: Bytes) -> float:
         """The rate at which a buffer is read in order, again and again where it is small.
 
-        It has so many bytes at most: a power of two.
+        Its size is a power of two.
         """
-        size = 1 << (size.bit_length() - 1)
-        trip, buffer = VECTORS * self._vector_bytes, aligned_empty(size)
-        buffer[:] = 1
+        trip, size = VECTORS * self._vector_bytes, buffer.size
         steps = max(STEPS, size // trip)
-        return trip / self._cycles("stream", buffer.ctypes.data, steps, size - 1)
+        return trip / self._seconds("stream", buffer.ctypes.data, steps, size - 1)
+
+    def near_bytes_per_cycle(self, size: int) -> float:
+        """The same in a cache that has the core's clock."""
+        return self.bytes_per_second(filled(size)) / self._scalar_hertz
+
+
+def filled(size: int) -> Bytes:
+    """A buffer of the largest power of two up to so many bytes, whose pages are there."""
+    buffer = aligned_empty(1 << (size.bit_length() - 1))
+    buffer[:] = 1
+    return buffer
 
 
 def fastest(run: Callable[[], object]) -> float:
@@ -116,17 +126,16 @@ def code(target: Target) -> str:
     """The loops as LLVM IR."""
     lanes = target.lanes(32)
     look = "call void @pause()\n  %new = load volatile i64, ptr @here"
-    chase = "%at = getelementptr i8, ptr %data, i64 %value\n  %new = load i64, ptr %at"
     parts = (
         native_text("threads", architecture_of(target)),
         "@here = private global i64 0",
         DECLARED.format(lanes=lanes),
-        LOOP.format(name="clock", phis=INTEGER, body=_additions(), result=WHOLE),
+        LOOP.format(name="clock", phis=INTEGER, body=_additions(CHAIN), result=WHOLE),
         LOOP.format(name="look", phis=INTEGER, body=look, result=WHOLE),
-        LOOP.format(name="chase", phis=INTEGER, body=chase, result=WHOLE),
-        _reading(target),
+        reading(target),
         _multiplying("fma_chain", 1, CHAIN, target),
         _multiplying("fma_sums", SUMS, 1, target),
+        _multiplying("busy", SUMS, 1, target, BUSY_CHAIN),
     )
     return "\n".join(parts)
 
@@ -142,17 +151,17 @@ define private i64 @folded(<{lanes} x i32> %value) {{
 """  # noqa: E501
 
 
-def _additions() -> str:
+def _additions(count: int) -> str:
     """A chain that LLVM cannot shorten."""
     sums = [
         f"%v{n + 1} = {'add' if n % 2 else 'xor'} i64 %v{n}, %step"
-        for n in range(CHAIN - 1)
+        for n in range(count - 1)
     ]
-    lines = ["%v0 = add i64 %value, %step", *sums, f"%new = freeze i64 %v{CHAIN - 1}"]
+    lines = ["%v0 = add i64 %value, %step", *sums, f"%new = freeze i64 %v{count - 1}"]
     return "\n  ".join(lines)
 
 
-def _reading(target: Target) -> str:
+def reading(target: Target) -> str:
     """The loop that reads vectors in order."""
     kind, size = f"<{target.lanes(32)} x i32>", target.vector_bytes
     lines = [
@@ -183,8 +192,10 @@ def _reading(target: Target) -> str:
     )
 
 
-def _multiplying(name: str, sums: int, chain: int, target: Target) -> str:
-    """A loop with so many sums, each of a chain of multiply-adds."""
+def _multiplying(
+    name: str, sums: int, chain: int, target: Target, additions: int = 1
+) -> str:
+    """A loop with so many sums, each of a chain of multiply-adds, beside a chain of additions."""
     lanes = target.lanes(32)
     kind = f"<{lanes} x float>"
     phis = [
@@ -202,13 +213,14 @@ def _multiplying(name: str, sums: int, chain: int, target: Target) -> str:
     ]
     loop = LOOP.format(
         name=name,
-        phis="\n  ".join(phis),
-        body="\n  ".join(steps),
+        phis="\n  ".join([*phis, INTEGER]),
+        body="\n  ".join([*steps, _additions(additions)]),
         result="\n  ".join(
             [
                 *totals,
                 f"%bits = bitcast {kind} %t{sums - 1} to <{lanes} x i32>",
-                f"%result = call i64 @folded(<{lanes} x i32> %bits)",
+                f"%folded = call i64 @folded(<{lanes} x i32> %bits)",
+                "%result = add i64 %folded, %new",
             ]
         ),
     )

@@ -4,7 +4,7 @@ The cost models were fitted on a Zen 5: numbers that are called fitted are those
 were tuned with.
 """
 
-from glow.lowering.target.core import Figure, like, make_core
+from glow.lowering.target.core import Figure, barrier, like, make_core
 
 KIB, MIB = 1024, 1024**2
 
@@ -25,6 +25,9 @@ ZNVER4 = "LLVM X86ScheduleZnver4.td, which quotes AMD's optimization guide (5764
 HOT_CHIPS = "AMD, Next Generation Zen 5 Core, Hot Chips 2024"
 HERE = "measured: glow calibrate"
 READER = "glow run --profile"
+GENOA = (
+    "https://www.tomshardware.com/news/amd-confirms-12-ddr5-memory-channels-on-genoa"
+)
 
 ZEN5 = make_core(
     "zen5",
@@ -56,9 +59,15 @@ ZEN5 = make_core(
     memory_bytes_per_cycle=Figure(
         10, "measured: docs/performance.md, 41 GB/s of a core at 4.1 GHz"
     ),
-    l3_latency=Figure(50, "measured: glow calibrate, 13 ns in 4 MiB"),
+    contended_l3_bytes_per_cycle=Figure(
+        29, "estimated: as one core's, since each core has a slice of the cache"
+    ),
+    contended_memory_bytes_per_cycle=Figure(
+        10, "measured: docs/performance.md, up to 9.3 of two cores: as one core's"
+    ),
     shared_l3_latency=Figure(140, "measured: glow calibrate, a round trip of 70 ns"),
     split_l3_latency=Figure(800, "measured: glow calibrate, a round trip of 375 ns"),
+    barrier_cycles=barrier(800),
 )
 
 ZEN4 = like(
@@ -82,6 +91,9 @@ ZEN4 = like(
     l2_bytes_per_cycle=Figure(32, f"{L2_RATES}: 1028 GB/s of six cores at 5.3 GHz"),
     memory_bytes_per_cycle=Figure(
         8, "measured: a matrix-vector product on an EPYC, 28 to 32 GB/s at 3.7 GHz"
+    ),
+    contended_memory_bytes_per_cycle=Figure(
+        8, f"estimated: as one core's, an eighth of 460 GB/s of 12 channels ({GENOA})"
     ),
 )
 

@@ -1,6 +1,6 @@
 """Arm's Neoverse-N1, Neoverse-V1 and Cortex-A72, with vectors of 128 bits."""
 
-from glow.lowering.target.core import Figure, like, make_core
+from glow.lowering.target.core import Figure, barrier, like, make_core
 
 KIB, MIB = 1024, 1024**2
 
@@ -13,6 +13,10 @@ V1_MODEL = "LLVM AArch64SchedNeoverseV1.td"
 BANDWIDTH = (
     "https://learn.arm.com/learning-paths/servers-and-cloud-computing/"
     "memory-subsystem/streaming-bandwidth"
+)
+ALL_CORES = (
+    "https://learn.arm.com/learning-paths/servers-and-cloud-computing/"
+    "memory-subsystem/multicore-bandwidth"
 )
 CACHES = (
     "https://learn.arm.com/learning-paths/servers-and-cloud-computing/"
@@ -52,9 +56,15 @@ NEOVERSE_N1 = make_core(
     ),
     l3_bytes_per_cycle=Figure(14, f"{BANDWIDTH}: 35.9 GB/s at 2.5 GHz"),
     memory_bytes_per_cycle=Figure(8, f"{BANDWIDTH}: 20.9 GB/s at 2.5 GHz"),
-    l3_latency=Figure(80, "estimated: a mesh as skylake-x has one"),
+    contended_l3_bytes_per_cycle=Figure(
+        14, "estimated: as one core's, since each core has a slice of the cache"
+    ),
+    contended_memory_bytes_per_cycle=Figure(
+        8, f"{ALL_CORES}: 169.6 GB/s, for eight of the 20.9 GB/s of one"
+    ),
     shared_l3_latency=Figure(118, f"{LATENCIES}: Graviton 2, 47 ns at 2.5 GHz"),
     split_l3_latency=Figure(118, f"{LATENCIES}: all cores share the mesh's cache"),
+    barrier_cycles=barrier(118),
 )
 
 NEOVERSE_V1 = like(
@@ -71,8 +81,12 @@ NEOVERSE_V1 = like(
     memory_bytes_per_cycle=Figure(
         13, f"estimated: DDR5 as in Graviton 4, 37 GB/s at 2.8 GHz ({BANDWIDTH})"
     ),
+    contended_memory_bytes_per_cycle=Figure(
+        13, f"estimated: as one core's, as in Graviton 4, 465.5 GB/s ({ALL_CORES})"
+    ),
     shared_l3_latency=Figure(120, f"{LATENCIES}: Graviton 3, 46 ns at 2.6 GHz"),
     split_l3_latency=Figure(120, f"{LATENCIES}: all cores share the mesh's cache"),
+    barrier_cycles=barrier(120),
 )
 
 CORTEX_A72 = like(
@@ -96,6 +110,9 @@ CORTEX_A72 = like(
     l2_bytes_per_cycle=Figure(16, "estimated: half of neoverse-n1's, as are the loads"),
     memory_bytes_per_cycle=Figure(
         3, "estimated: the least of any, a little below skylake-x"
+    ),
+    contended_memory_bytes_per_cycle=Figure(
+        3, "estimated: as one core's, where nobody has measured several"
     ),
 )
 

@@ -4,7 +4,7 @@ Their `vector_bytes` is that of one number, so that kernels have one lane. Memor
 states stands in the tables as a first cache that has no sets, and none behind it.
 """
 
-from glow.lowering.target.core import Figure, like, make_core
+from glow.lowering.target.core import Figure, barrier, like, make_core
 
 KIB, MIB = 1024, 1024**2
 
@@ -54,9 +54,11 @@ CORTEX_M4 = make_core(
     l2_bytes_per_cycle=Figure(4, f"{M4}, a bus of 32 bits"),
     l3_bytes_per_cycle=Figure(4, f"{M4}, a bus of 32 bits"),
     memory_bytes_per_cycle=Figure(2, "estimated: flash with wait states"),
-    l3_latency=Figure(2, f"{M4}, LDR: 2 cycles"),
+    contended_l3_bytes_per_cycle=Figure(4, ONE_CORE),
+    contended_memory_bytes_per_cycle=Figure(2, ONE_CORE),
     shared_l3_latency=Figure(2, ONE_CORE),
     split_l3_latency=Figure(2, ONE_CORE),
+    barrier_cycles=barrier(2),
 )
 
 CORTEX_M3 = like(

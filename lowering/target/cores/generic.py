@@ -5,7 +5,7 @@ any core, so that these are no core's numbers but what most of them can do, with
 small caches.
 """
 
-from glow.lowering.target.core import Figure, like
+from glow.lowering.target.core import Figure, barrier, like
 from glow.lowering.target.cores.amd import ZEN5
 from glow.lowering.target.cores.arm import NEOVERSE_N1
 
@@ -68,6 +68,7 @@ GENERIC_NEON = like(
     l3_bytes=Figure(16 * MIB, SMALLEST),
     l3_cores=Figure(8, SMALLEST),
     split_l3_latency=Figure(800, "estimated: cores may have no common L3, as zen5"),
+    barrier_cycles=barrier(800),
 )
 
 CORES = (GENERIC_AVX512, GENERIC_AVX2, GENERIC_SSE, GENERIC_NEON)

@@ -1,6 +1,6 @@
 """Intel's server cores: Skylake and Cascade Lake, Ice Lake, Sapphire Rapids."""
 
-from glow.lowering.target.core import Figure, like, make_core
+from glow.lowering.target.core import Figure, barrier, like, make_core
 
 KIB, MIB = 1024, 1024**2
 
@@ -8,6 +8,10 @@ MANUAL = "Intel 64 and IA-32 Architectures Optimization Reference Manual (248966
 SKYLAKE_CACHES = f"{MANUAL}, Skylake Server: cache comparison"
 LATENCIES = "https://github.com/nviennot/core-to-core-latency"
 STREAM = "https://www.anandtech.com/show/11544: 12 GB/s of a thread, at about 3.5 GHz"
+CHANNELS = (
+    "https://www.advancedhpc.com/blogs/adams-blog/"
+    "memory-configuration-and-performance-on-scalable-processors"
+)
 SIZES = (
     "https://computerbase.de/2021-07/"
     "fruehes-intel-cpu-sample-sapphire-rapids-erhaelt-deutlich-mehr-l2-cache"
@@ -40,9 +44,17 @@ SKYLAKE_X = make_core(
     l2_bytes_per_cycle=Figure(64, SKYLAKE_CACHES),
     l3_bytes_per_cycle=Figure(15, f"{SKYLAKE_CACHES}: sustained"),
     memory_bytes_per_cycle=Figure(3.5, STREAM),
-    l3_latency=Figure(70, f"{SKYLAKE_CACHES}: 50 to 70"),
+    contended_l3_bytes_per_cycle=Figure(
+        15, "estimated: as one core's, since each core has a slice of the cache"
+    ),
+    contended_memory_bytes_per_cycle=Figure(
+        3.5,
+        "estimated: as one core's, of which eight take 96 of the 128 GB/s of six "
+        f"channels of DDR4-2666 ({CHANNELS})",
+    ),
     shared_l3_latency=Figure(165, f"{LATENCIES}: 47 ns at 3.5 GHz"),
     split_l3_latency=Figure(470, f"{LATENCIES}: 134 ns between sockets"),
+    barrier_cycles=barrier(165),
 )
 
 ICE_LAKE = like(
@@ -61,6 +73,7 @@ ICE_LAKE = like(
     l3_cores=Figure(32, f"{LATENCIES}: Xeon 8375C"),
     shared_l3_latency=Figure(180, f"{LATENCIES}: 51 ns at 3.5 GHz"),
     split_l3_latency=Figure(380, f"{LATENCIES}: 108 ns between sockets"),
+    barrier_cycles=barrier(180),
 )
 
 SAPPHIRE_RAPIDS = like(

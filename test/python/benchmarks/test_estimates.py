@@ -1,6 +1,7 @@
 """What nodes should cost by the machine model: against bounds that any model has to keep."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from glow.backends.pipeline import GRAPH
 from glow.compiler import load, lower_to
 from glow.dialects import glow
 from glow.frontends.mlir import parse_text
+from glow.lowering.target.core_file import core_text
+from glow.lowering.target.cores import CORES
 from glow.options import CompileOptions
 from glow.signature import main_function
 from glow.universe import new_context
@@ -60,6 +63,18 @@ def test_targets_threads_and_types_count() -> None:
     assert cost(op, threads=2) == pytest.approx(cost(op) / 2, rel=0.1)
     assert cost(product(1, 8, 8), threads=2) == cost(product(1, 8, 8))
     assert cost(product(4096, element="bf16")) < 0.6 * cost(op)
+
+
+def test_threads_share_what_memory_sends(tmp_path: Path) -> None:
+    """One row waits for its weights: two threads gain nothing where one takes all that there is."""
+    core = CORES["zen5"]
+    half = {"contended_memory_bytes_per_cycle": core.memory_bytes_per_cycle / 2}
+    (path := tmp_path / "core.json").write_text(core_text("znver5", core, half))
+    op = product(1, 4096, 4096)
+    assert cost(op, threads=2) == pytest.approx(cost(op) / 2, rel=0.1)
+    narrow = cost(op, threads=2, target_core=path)
+    assert narrow == pytest.approx(cost(op), rel=0.1)
+    assert cost(op, target_core=path) == cost(op)
 
 
 def test_algorithms_count() -> None:

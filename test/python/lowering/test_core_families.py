@@ -15,7 +15,14 @@ from glow.backends.cpu.program.call_order import serial_bytes
 from glow.backends.cpu.tiling.matmul_tile import Tile
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
-from glow.lowering.target.core import FIGURES, Core, Figure, like, make_core
+from glow.lowering.target.core import (
+    FIGURES,
+    TRANSFERS_A_BARRIER,
+    Core,
+    Figure,
+    like,
+    make_core,
+)
 from glow.lowering.target.cores import CORE_OF_CPU, CORES
 from glow.lowering.target.named_targets import CPUS
 from glow.lowering.target.target import PRESETS, Target, host_core, host_target
@@ -102,6 +109,15 @@ def test_the_fitted_core() -> None:
     assert (core.l1_set_distance, core.l3_share) == (4096, 4 * 2**20)
 
 
+@pytest.mark.parametrize("core", CORES.values(), ids=lambda core: core.family)
+def test_several_cores_read_no_faster_than_one(core: Core) -> None:
+    """And a barrier follows the latencies of its own table, not of that which it is like."""
+    assert core.contended_memory_bytes_per_cycle <= core.memory_bytes_per_cycle
+    assert core.contended_l3_bytes_per_cycle <= core.l3_bytes_per_cycle
+    if "estimated:" in core.sources["barrier_cycles"]:
+        assert core.barrier_cycles == TRANSFERS_A_BARRIER * core.cross_core_latency
+
+
 def test_rates_follow_the_width_of_vectors() -> None:
     """A Zen 4 computes 64 bytes in halves; its table is of its pipes."""
     zen4, zen5 = (Target.from_string(name) for name in ("znver4", "znver5"))
@@ -136,8 +152,12 @@ def test_memory_decides_about_winograd() -> None:
     assert chosen is not None
     assert chosen.tile == 2
     assert choose_winograd(spec, Target.from_string("cascadelake")) is None
-    faster = Target.from_string("cascadelake").with_core(memory_bytes_per_cycle=10)
+    faster = Target.from_string("cascadelake").with_core(
+        contended_memory_bytes_per_cycle=10
+    )
     assert choose_winograd(spec, faster) is not None
+    narrow = Target.from_string("znver5").with_core(contended_memory_bytes_per_cycle=2)
+    assert choose_winograd(spec, narrow) is None
 
 
 def test_distance_of_cores_decides_how_products_are_shared() -> None:
@@ -151,6 +171,8 @@ def test_distance_of_cores_decides_how_products_are_shared() -> None:
     assert not product.is_cut_by_rows(Target.from_string("cascadelake"))
     near = Target.from_string("znver5").with_core(split_l3_latency=140)
     assert not product.is_cut_by_rows(near)
+    slow = Target.from_string("znver5").with_core(contended_memory_bytes_per_cycle=4)
+    assert not product.is_cut_by_rows(slow)
 
 
 def test_barriers_decide_what_is_shared() -> None:

@@ -16,7 +16,8 @@ from glow.lowering.target.core_file import FORMAT, core_text
 from glow.lowering.target.target import Target, host_target
 from glow.lowering.target.target_names import target_name
 from glow.options import CompileOptions
-from glow.runtime.calibration import loops
+from glow.runtime.calibration import all_cores, loops
+from glow.runtime.threads.cores import available_cores
 from glow.tools.glow import main
 
 ZEN5 = Target.from_string("znver5").core
@@ -103,6 +104,7 @@ def test_calibrate_measures_this_core(
 ) -> None:
     """A file that compiles networks, of figures that no core is far from."""
     monkeypatch.setattr(loops, "ROUNDS", 3)
+    monkeypatch.setattr(all_cores, "CROWDED", 1e9)
     monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("sys.argv", ["glow", "calibrate"])
     with pytest.raises(SystemExit) as done:
@@ -116,6 +118,9 @@ def test_calibrate_measures_this_core(
     assert 2e8 < figures["clock_hertz"] < 2e10
     assert 1 <= figures["fma_latency"] < 50
     assert 0.1 < figures["memory_bytes_per_cycle"] < 500
+    if "others use them" not in printed and available_cores() > 1:
+        assert figures["barrier_cycles"] > 10
+        assert 0.01 < figures["contended_memory_bytes_per_cycle"] < 500
     program = SMALL
     image = np.ones((1, 3, 4, 4), np.float32)
     wanted = glow.compile(program)(image)

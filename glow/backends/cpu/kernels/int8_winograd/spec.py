@@ -199,7 +199,8 @@ def tiling_cycles(tiling: WinogradTiling, target: Target) -> float:
     """The estimated cycles of a convolution that is cut so."""
     spec, core = tiling.spec, target.core
     products = spec.positions * tiling.tiles * tiling.product_cycles()
-    weights, rate = WORD_BYTES * spec.packed_weights, core.l3_bytes_per_cycle
+    weights = WORD_BYTES * spec.packed_weights
+    rate = core.contended_l3_bytes_per_cycle
     if weights <= target.l2_bytes * 3 // 4:
         rate = core.sustained_l2_bytes_per_cycle
     patches, sums = scratch_sizes(tiling)

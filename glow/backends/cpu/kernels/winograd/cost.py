@@ -3,7 +3,9 @@
 Both are estimated with the register-tile model of `tiles.py`. On top of that come the
 transforms, which move every patch and product through the L2. The weights, seven (m = 6),
 four (m = 4), 1.8 (m = 2) or 1.4 (r = 5) times as many as a direct convolution reads, come from
-memory once per inference, while others are multiplied: on planes of 7 x 7 they decide.
+memory once per inference, while others are multiplied: on planes of 7 x 7 they decide. Kernels
+are the same for all numbers of threads, and chosen for all cores: each has its share of the work,
+and reads as fast as it can while the others do.
 """
 
 from dataclasses import replace
@@ -113,4 +115,4 @@ def taps_inside(spec: WinogradSpec) -> float:
 
 def _weight_cycles(spec: WinogradSpec, elements: int, core: Core) -> float:
     element_bytes = types.bit_width(spec.element) // 8
-    return elements * element_bytes / core.memory_bytes_per_cycle
+    return elements * element_bytes / core.contended_memory_bytes_per_cycle
