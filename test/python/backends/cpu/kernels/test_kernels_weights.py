@@ -1,5 +1,7 @@
 """Kernels of convolutions with computed weights against NumPy and the packing of constants."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.kernels.conv_testing import (
@@ -81,7 +83,8 @@ def test_constants_are_packed_alike(channels: tuple[int, int]) -> None:
     inputs, outputs = channels
     weights = random(outputs, inputs, 3, 3)
     config = ConvConfig(2, (3, 3))
-    spec = Conv2dSpec(1, inputs, outputs, Window((8, 8), (3, 3)), config=config)
+    window = Window((8, 8), (3, 3))
+    spec = Conv2dSpec(1, inputs, outputs, window, lanes=LANES, config=config)
     np.testing.assert_array_equal(
         pack_panels(weights, 1, LANES, Panels(2, LANES)),
         pack_conv_weights(weights, spec, TARGET),
@@ -135,7 +138,7 @@ def weight_gradient(spec: Conv2dGradientSpec, x: Array, gradient: Array) -> Arra
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_weight_gradient(name: str) -> None:
     """Also computed in parts, which must not change a bit."""
-    spec = GRADIENTS[name]
+    spec = replace(GRADIENTS[name], lanes=LANES)
     x = random(spec.batch, spec.in_channels, *spec.window.input)
     gradient = random(spec.batch, spec.out_channels, *spec.window.output)[::-1]
     kernel = build_conv2d_gradient("kernel", spec, TARGET)
@@ -169,7 +172,7 @@ def test_gradient_tiles_fit_the_registers(blocks: int) -> None:
 
 
 def test_gradients_tell_their_tile() -> None:
-    spec = GRADIENTS["same"]
+    spec = replace(GRADIENTS["same"], lanes=LANES)
     request = KernelRequest(
         "conv2d_gradient",
         ("conv2d_gradient", spec),
