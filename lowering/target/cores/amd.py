@@ -124,9 +124,15 @@ ZEN3 = like(
     memory_bytes_per_cycle=Figure(
         6.4, f"{HERE}, most of ten times on a busy machine: 20 GB/s at 3.1 GHz"
     ),
-    l3_latency=Figure(49, HERE),
+    contended_l3_bytes_per_cycle=Figure(
+        21, "estimated: as one core's, since each core has a slice of the cache"
+    ),
+    contended_memory_bytes_per_cycle=Figure(
+        6.4, f"estimated: as one core's, an eighth of 204 GB/s of 8 channels ({GENOA})"
+    ),
     shared_l3_latency=Figure(95, f"{HERE}, least of two times"),
     split_l3_latency=Figure(700, f"{HERE}, 660 to 724"),
+    barrier_cycles=barrier(700),
 )
 
 ZEN2 = like(
@@ -138,7 +144,6 @@ ZEN2 = like(
     mispredict_cycles=Figure(17, f"{ZNVER2}, MispredictPenalty"),
     l3_bytes=Figure(16 * MIB, ROME),
     l3_cores=Figure(4, ROME),
-    l3_latency=Figure(34, f"{ROME}: 34 cycles on average"),
 )
 
 CORES = (ZEN5, ZEN4, ZEN3, ZEN2)
