@@ -36,7 +36,7 @@ from glow.backends.cpu.layout.choose_packer import packer_of
 from glow.backends.cpu.layout.layout import Layout
 from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.layout.propagation import propagate
-from glow.backends.cpu.layout.space_to_depth import space_to_depth
+from glow.backends.cpu.layout.space_to_depth import slice_inputs, space_to_depth
 from glow.backends.cpu.layout.split_groups import split_groups
 from glow.backends.cpu.layout.winograd import choose_winograd
 from glow.dialects import glow
@@ -98,6 +98,7 @@ def assign_layout(
     layout = Layout(module, packer, check_numerics(numerics))
     if numerics != "exact":
         split_groups(module, packer)
+        slice_inputs(module, packer)
         squares = space_to_depth(module, packer, weight_growth)
         layout.winograd = choose_winograd(module, packer, weight_growth, squares)
     for op in list(module.walk()):

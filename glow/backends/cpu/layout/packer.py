@@ -75,6 +75,10 @@ class Packer(Protocol):
         """
         ...
 
+    def conv2d_cycles(self, shape: ConvShape) -> float:
+        """The estimated cycles of a direct convolution."""
+        ...
+
     def sparse_config(self, shape: ConvShape, lists: ChannelLists) -> ConvConfig:
         """Those of one that reads only the channels of lists."""
         ...

@@ -1,7 +1,6 @@
 """Weights in the order in which the kernels read them.
 
-The order depends on a kernel's register tile, so kernel and packing share one
-specification, made here from the node's shapes.
+It depends on a kernel's register tile: both share one specification, made here from shapes.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from glow.backends.cpu.dialect.config import (
 )
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_conv_weights
+from glow.backends.cpu.kernels.convolution.conv2d_config import plane_cycles
 from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
@@ -121,6 +121,11 @@ class TargetPacker:
     ) -> ConvConfig | None:
         """The register tiles and the order of a convolution."""
         return choose(self._conv2d_spec(shape, element), self.target)
+
+    def conv2d_cycles(self, shape: ConvShape) -> float:
+        """The estimated cycles of a direct convolution."""
+        planes, spec = shape.batch * shape.group, self._conv2d_spec(shape)
+        return planes * plane_cycles(spec, self.target)
 
     def sparse_config(self, shape: ConvShape, lists: ChannelLists) -> ConvConfig:
         """Those of one that reads only the channels of lists."""

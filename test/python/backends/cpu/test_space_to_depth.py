@@ -104,3 +104,42 @@ def test_outliers_reach_their_windows_only(value: float, numerics: str) -> None:
     errors = np.abs(np.where(finite, actual, 0) - expected).max(1)
     sizes = np.abs(expected).max(1)
     assert (errors <= BUDGET[numerics] * sizes).all()
+
+
+def never(*_: object) -> bool:
+    return False
+
+
+def always(*_: object) -> bool:
+    return True
+
+
+@pytest.mark.parametrize("target", ["host", "avx2"])
+@pytest.mark.parametrize(
+    ("image", "outputs", "stride"),
+    [((1, 40, 13, 14), 72, 2), ((2, 35, 9, 7), 19, 3), ((3, 32, 1, 5), 16, 2)],
+)
+def test_slices_give_the_same_bits(
+    image: tuple[int, ...],
+    outputs: int,
+    stride: int,
+    target: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A convolution of one tap by a slice of its input, whether that pays or not."""
+    converter = import_module("glow.backends.cpu.layout.space_to_depth")
+    module = layer(image, (outputs, 1, 1), stride, (0, 0, 0, 0))
+    random = np.random.default_rng(1)
+    shapes = (image, (outputs,))
+    inputs = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    inputs[0][0, 3, 0, 2] = np.nan
+    results: list[np.ndarray] = []
+    for sliced in (never, always):
+        monkeypatch.setattr(converter, "_is_slice_profitable", sliced)
+        lowered = clone_module(module)
+        lower_to(lowered, "lowered", target=target)
+        assert ("glow.slice" in str(lowered)) == sliced()
+        results.append(np.asarray(compile(lowered, threads=1, target=target)(*inputs)))
+    np.testing.assert_array_equal(results[0], results[1])
+    (expected,) = run(module, inputs)
+    np.testing.assert_allclose(results[0], expected, rtol=1e-4, atol=1e-4)

@@ -44,6 +44,16 @@ def conv_tiling(spec: Conv2dSpec, target: Target) -> ConvTiling:
     return ConvTiling(config, parts, spec.walked, spec.batch)
 
 
+def plane_cycles(spec: Conv2dSpec, target: Target) -> float:
+    """The estimated cycles of all channels of a group on one plane."""
+    tiling, model = conv_tiling(spec, target), spec.model(target)
+    return sum(
+        part.tiles * count * model.run_cycles(length, part.blocks)
+        for part in tiling.parts
+        for count, length in tiling.runs
+    )
+
+
 @bounded_cache
 def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
     """The best configuration for a target; bias and epilogue make no difference to it."""

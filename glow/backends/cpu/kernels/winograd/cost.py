@@ -11,11 +11,10 @@ and reads as fast as it can while the others do.
 from dataclasses import replace
 from math import prod
 
-from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
+from glow.backends.cpu.kernels.convolution.conv2d_config import plane_cycles
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.winograd.spec import POINTS, WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiling import choose_winograd_tiling
-from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import Core
@@ -79,15 +78,7 @@ def direct_cycles(spec: WinogradSpec, target: Target) -> float:
         lanes=spec.lanes,
         element=spec.element,
     )
-    tiling, model = conv_tiling(direct, target), direct.model(target)
-
-    def plane(part: ChannelPart) -> float:
-        return sum(
-            count * model.run_cycles(length, part.blocks)
-            for count, length in tiling.runs
-        )
-
-    planes = sum(part.tiles * plane(part) for part in tiling.parts)
+    planes = plane_cycles(direct, target)
     cycles = TAP_LOOPS * spec.batch * planes * taps_inside(spec)
     return max(cycles, _weight_cycles(spec, direct.packed_weights, target.core))
 
