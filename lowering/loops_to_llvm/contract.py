@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     i16,
     i32,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects import vector
@@ -245,13 +245,20 @@ def widened_dot_product(
         return None
     words = register_type(i16, native // 2)
 
-    def halves(operand: Narrow, register: SSAValue) -> list[SSAValue]:
-        """The even bytes and the odd bytes, extended."""
-        shift = xllvm.AShrOp if operand.extension is xllvm.SExtOp else xllvm.LShrOp
+    made: dict[tuple[type[Operation], SSAValue], list[SSAValue]] = {}
+
+    def extend(shift: type[Operation], register: SSAValue) -> list[SSAValue]:
         byte = builder.number(8, words)
         odd = builder.emit(xllvm.BitcastOp, (register,), words)
         even = builder.emit(xllvm.ShlOp, (odd, byte), words, NO_OVERFLOW)
         return [builder.emit(shift, (value, byte), words) for value in (even, odd)]
+
+    def halves(operand: Narrow, register: SSAValue) -> list[SSAValue]:
+        """The even bytes and the odd bytes, extended once: rows share weights, lanes words."""
+        shift = xllvm.AShrOp if operand.extension is xllvm.SExtOp else xllvm.LShrOp
+        if (shift, register) not in made:
+            made[shift, register] = extend(shift, register)
+        return made[shift, register]
 
     def native_dot(acc: SSAValue, left: SSAValue, weights: SSAValue) -> SSAValue:
         for pair in zip(halves(lhs, left), halves(rhs, weights), strict=True):

@@ -6,9 +6,10 @@ kernels and a known network compiles nothing at all.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 
 from xdsl.dialects import func
@@ -67,18 +68,42 @@ class ObjectBuild:
             if (entry := cache.load(key)) is not None
         }
         missing = self._keys.keys() - self._loaded.keys()
+        self._compiled: dict[str, Future[bytes]] = {}
+        self._first_of: dict[str, str] = {}
+        """The kernel that is compiled for those whose code is the same."""
+        firsts: dict[bytes, str] = {}
         with new_objects_only():
-            self._compiled = {
-                name: pool.submit(compile_object, text, target, generation_level(name))
-                for name, text in missing_texts(program, target, missing)
-            }
+            for name, text in missing_texts(program, target, missing):
+                first = firsts.setdefault(nameless_digest(name, text), name)
+                self._first_of[name] = first
+                if first == name:
+                    self._compiled[name] = pool.submit(
+                        compile_object, text, target, generation_level(name)
+                    )
 
     def finish(self) -> dict[str, bytes]:
         """The object of each kernel and of `main`, by name, in the program's order."""
-        built = {name: future.result() for name, future in self._compiled.items()}
+        built = {
+            name: renamed(self._compiled[first].result(), first, name)
+            for name, first in self._first_of.items()
+        }
         self._cache.store_all({self._keys[name]: [built[name]] for name in built})
         objects = self._loaded | built
         return {name: objects[name] for name in self._keys}
+
+
+def nameless_digest(name: str, text: str) -> bytes:
+    """What functions have in common whose texts differ in the name alone, of equal length.
+
+    Kernels of planes do: how many there are is known to those who call them.
+    """
+    content = f"{len(name)} {text.replace(name, '')}"
+    return hashlib.sha256(content.encode()).digest()
+
+
+def renamed(code: bytes, old: str, new: str) -> bytes:
+    """An object whose function has another name of the same length, in its table of strings."""
+    return code.replace(old.encode(), new.encode())
 
 
 def generation_level(name: str) -> int:
