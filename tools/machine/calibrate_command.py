@@ -19,6 +19,7 @@ from glow.runtime.caches.calibration import (
     store_calibration,
 )
 from glow.runtime.calibration.all_cores import CoresBusyError
+from glow.runtime.calibration.background import undisturbed
 from glow.runtime.calibration.figures import Figures
 
 FILE = "core.json"
@@ -30,11 +31,12 @@ def calibrate(output: Path | None) -> None:
     """Measure for some seconds, print the figures beside the table's, write the file."""
     target, began = host_target(), time.perf_counter()
     measuring = Figures(target)
-    measured, shared = measuring.of_a_core(), _of_all_cores(measuring)
+    alone, measured = undisturbed(measuring.of_a_core)
+    shared = _of_all_cores(measuring)
     seconds = time.perf_counter() - began
     figures = {
         name: float(f"{value:.4g}") if isinstance(value, float) else value
-        for name, value in {**measured, **shared}.items()
+        for name, value in {**measured, **(shared or {})}.items()
     }
     print("\n".join(rows(figures, target.core)))
     print(f"measured in {seconds:.1f} s")
@@ -44,17 +46,20 @@ def calibrate(output: Path | None) -> None:
     with atomic_path(path) as temporary:
         temporary.write_text(core_text(target.cpu, target.core, figures), "utf-8")
     print(f"wrote {path}; --target-core={path} compiles by these figures")
-    if output is None:
+    if output is not None:
+        return
+    if alone and shared is not None:
         _keep(target, figures)
+    else:
+        print("others use this machine: compilations go by what they went by before")
 
 
-def _of_all_cores(measuring: Figures) -> Mapping[str, float]:
-    """What all cores do at once; nothing where others use them, which is said."""
+def _of_all_cores(measuring: Figures) -> Mapping[str, float] | None:
+    """What all cores do at once; None where others use them."""
     try:
         return measuring.of_all_cores_when_free(WAIT_SECONDS)
     except CoresBusyError:
-        print("what all cores do at once was not measured: others use them")
-        return {}
+        return None
 
 
 def _keep(target: Target, figures: Mapping[str, float]) -> None:

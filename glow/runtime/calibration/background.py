@@ -123,11 +123,11 @@ def measure(path: Path) -> None:
     from glow.lowering.target.target import host_target
     from glow.runtime.calibration.figures import Figures
 
-    while not _undisturbed(lambda: sum(range(PROBE)))[0]:
+    while not undisturbed(lambda: sum(range(PROBE)))[0]:
         time.sleep(PAUSE_SECONDS)
     target = host_target()
     measuring = Figures(target)
-    alone, figures = _undisturbed(measuring.of_a_core)
+    alone, figures = undisturbed(measuring.of_a_core)
     shared = measuring.of_all_cores_when_free()
     if alone and os.getloadavg()[0] < BUSY * available_cores():
         kept = settled({**figures, **shared}, target.core)
@@ -135,7 +135,7 @@ def measure(path: Path) -> None:
         _mark_of(path).unlink(missing_ok=True)
 
 
-def _undisturbed(work: Callable[[], Result]) -> tuple[bool, Result]:
+def undisturbed(work: Callable[[], Result]) -> tuple[bool, Result]:
     """Whether the process had a core all the time, and what the work gives."""
     start, began = time.perf_counter(), time.process_time()
     result = work()

@@ -24,6 +24,7 @@ from glow.runtime.caches.calibration import (
 from glow.runtime.calibration import all_cores, background, figures, loops
 from glow.runtime.calibration.all_cores import AllCores, CoresBusyError
 from glow.runtime.calibration.figures import Figures
+from glow.tools.machine import calibrate_command
 from glow.tuning import choices
 
 
@@ -167,6 +168,25 @@ def test_a_busy_machine_is_not_measured(
         content = json.loads(path.read_text())
         assert content["family"] == host_target().core.family
         assert content["figures"].keys() == {"memory_bytes_per_cycle", "barrier_cycles"}
+
+
+def test_calibrate_keeps_nothing_of_a_busy_machine(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(figures, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(calibrate_command, "Figures", SomeFigures)
+    for alone, seconds in ((True, 0.0), (False, 60.0)):
+        monkeypatch.setattr(calibrate_command, "WAIT_SECONDS", seconds)
+        monkeypatch.setattr(
+            calibrate_command, "undisturbed", lambda work, is_=alone: (is_, work())
+        )
+        calibrate_command.calibrate(None)
+        assert "others use this machine" in capsys.readouterr().out
+        assert not path.exists()
+    monkeypatch.setattr(calibrate_command, "undisturbed", lambda work: (True, work()))
+    calibrate_command.calibrate(None)
+    assert "compilations for this machine go by" in capsys.readouterr().out
+    assert "barrier_cycles" in path.read_text()
 
 
 def test_cores_that_others_have_are_not_measured(
