@@ -92,6 +92,8 @@ class AllCores:
 
     def __init__(self, target: Target, threads: int) -> None:
         self.threads = min(threads, MAX_THREADS)
+        self.parts = 1 << (self.threads - 1).bit_length()
+        """The parts of a buffer: a power of two, one a thread at least."""
         self._pool = thread_pool()
         self._trip = VECTORS * target.vector_bytes
         lanes = target.lanes(32)
@@ -110,17 +112,16 @@ class AllCores:
 
         Each reads a part of the buffer that others have read before; its size is a power of two.
         """
-        parts = _power_of_two(self.threads)
-        return self._rate(buffer, parts, passes=1, turn=parts // 2 + 1)
+        return self._rate(buffer, passes=1, turn=self.parts // 2 + 1)
 
     def near_bytes_per_second(self, buffer: Bytes) -> float:
         """The same from a cache that holds all of the buffer: each thread reads its own part."""
-        return self._rate(buffer, _power_of_two(self.threads), passes=PASSES, turn=0)
+        return self._rate(buffer, passes=PASSES, turn=0)
 
-    def _rate(self, buffer: Bytes, parts: int, *, passes: int, turn: int) -> float:
-        size = buffer.size // parts
+    def _rate(self, buffer: Bytes, *, passes: int, turn: int) -> float:
+        size = buffer.size // self.parts
         steps = size // self._trip * passes
-        plan = np.array([0, parts, size, steps], np.int64)
+        plan = np.array([0, self.parts, size, steps], np.int64)
         seconds = self._fastest("read", buffer.ctypes.data, plan, turn)
         return steps * self._trip / seconds
 
@@ -142,8 +143,3 @@ class AllCores:
         if not times:
             raise CoresBusyError
         return min(times)
-
-
-def _power_of_two(count: int) -> int:
-    """The least that is no less."""
-    return 1 << (count - 1).bit_length()

@@ -31,7 +31,7 @@ WORK_SECONDS = 2
 PATIENCE_SECONDS = 10
 AGAIN_SECONDS = 3600
 LEAST_MEMORY = 2 << 30
-"""Of which an eighth is read."""
+"""Of which a quarter is read."""
 BUSY = 0.75
 """Threads that wait for each core, on the average of a minute, from which the machine is busy."""
 CROWDED = 1.2

@@ -33,6 +33,7 @@ class Figures:
     def __init__(self, target: Target) -> None:
         self._target, self._loops = target, Loops(target)
         largest = max(target.core.l3_bytes, target.core.l2_bytes)
+        self._last_bytes = last_bytes(target.core)
         self._memory: Bytes = filled(min(MEMORY_BYTES, 8 * largest))
 
     def of_a_core(self) -> Mapping[str, float]:
@@ -53,7 +54,7 @@ class Figures:
             "memory_bytes_per_cycle": memory / loops.clock_hertz,
         }
         if core.l3_bytes:
-            last = loops.bytes_per_second(filled(core.l3_share))
+            last = loops.bytes_per_second(filled(self._last_bytes))
             found["l3_bytes_per_cycle"] = last / loops.clock_hertz
         return found
 
@@ -68,9 +69,10 @@ class Figures:
             "barrier_cycles": max(1, round(barrier * hertz)),
             "contended_memory_bytes_per_cycle": memory / hertz,
         }
-        if core.l3_bytes:
-            last = cores.near_bytes_per_second(filled(cores.threads * core.l3_share))
-            found["contended_l3_bytes_per_cycle"] = last / hertz
+        if fits_last_cache(core, cores.parts):
+            last = filled(min(MEMORY_BYTES, cores.parts * self._last_bytes))
+            rate = cores.near_bytes_per_second(last)
+            found["contended_l3_bytes_per_cycle"] = rate / hertz
         return {**found, **_between_cores(core, hertz)}
 
     def of_all_cores_when_free(self, seconds: float = inf) -> Mapping[str, float]:
@@ -92,6 +94,19 @@ class Figures:
         """The part of a vector that goes through a pipe in a cycle."""
         width = self._target.vector_bytes
         return min(pipe_bytes, width) / width
+
+
+def last_bytes(core: Core) -> int:
+    """What a core reads to measure the last cache: more than its second one holds."""
+    return max(core.l3_share, 2 * core.l2_bytes)
+
+
+def fits_last_cache(core: Core, parts: int) -> bool:
+    """Whether last caches hold so much for each of so many cores."""
+    size = last_bytes(core)
+    return core.l3_bytes > 0 and (
+        size == core.l3_share or parts * size <= core.l3_bytes
+    )
 
 
 def pipes(rate: float) -> int:

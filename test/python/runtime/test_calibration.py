@@ -65,6 +65,16 @@ def test_a_core_has_the_pipes_that_it_shows(rate: float, count: int) -> None:
     assert figures.pipes(rate) == count
 
 
+def test_what_is_read_of_a_last_cache_is_not_in_the_second() -> None:
+    """The share of a core of a mesh is no more than its second cache; few cores have enough."""
+    for name, limit in (("neoverse-n1", 16), ("sapphire-rapids", 16), ("zen5", 256)):
+        core = CORES[name]
+        assert figures.last_bytes(core) >= 2 * core.l2_bytes
+        assert figures.fits_last_cache(core, limit)
+    assert not figures.fits_last_cache(CORES["neoverse-n1"], 32)
+    assert not figures.fits_last_cache(CORES["cortex-a72"], 2)
+
+
 def test_measuring_again_keeps_what_compilations_go_by() -> None:
     """A figure near a border of two steps would else be the one or the other."""
     generic = CORES["generic-avx2"]
