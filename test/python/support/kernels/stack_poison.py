@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 from collections.abc import Callable
+from functools import cache
 from math import prod
 from platform import machine
 
@@ -96,12 +97,18 @@ def number(element: Attribute, poison: str | None) -> Array:
     return np.array([np.nan if poison == "nan" else DENORMALS[dtype.name]], dtype)
 
 
+@cache
+def library_of_flags() -> ctypes.CDLL:
+    """The library of mathematics, which is sought once: by programs that are started for it."""
+    return ctypes.CDLL(ctypes.util.find_library("m"))
+
+
 def reads_denormals(work: Callable[[], object]) -> bool:
     """Whether arithmetic of some work has a denormal operand; False where nobody can tell."""
     if not SEES_FLAGS:
         work()
         return False
-    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    library = library_of_flags()
     environment = ctypes.create_string_buffer(ENVIRONMENT_BYTES)
     control = ctypes.c_uint32.from_buffer(environment, MXCSR_OFFSET)
     library.fegetenv(environment)
