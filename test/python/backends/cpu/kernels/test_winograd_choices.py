@@ -261,7 +261,7 @@ def test_blocks_may_overlap(segments: int, pads: tuple[int, ...]) -> None:
     packed = pack_winograd_weights(w, spec, TARGET)
     output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
     pixels = pixel_sizes_of(spec)
-    factors = np.exp2(np.arange(2 * LANES) % 7).astype(np.float32)
+    factors = np.exp2(np.arange(spec.input_blocks * LANES) % 7).astype(np.float32)
     sizes = guarded(np.full(pixels.sizes_type.get_shape(), -1, np.int32))
     rest = [to_blocks(x, LANES), factors.reshape(-1, LANES), packed]
     (output,) = run_kernel(kernel, [output], [*scratch, sizes, *rest])
