@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects.builtin import IntAttr, ModuleOp
@@ -20,12 +21,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.llvm import LLVMFunctionType, LLVMPointerType
 from xdsl.ir import Attribute, Region
 
+from glow.backends.opencl.contraction import WIDEST, contract
+from glow.dialects import vector
 from glow.dialects.errors import GlowError
 from glow.dialects.memref import PrefetchOp
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.kernel import is_kernel
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_function_body
-from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
+from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering, entry
 from glow.lowering.loops_to_llvm.layout import RegisterLayout, layout_of
 from glow.lowering.loops_to_llvm.rules import RULES
 from glow.lowering.target.target import Target
@@ -34,8 +37,6 @@ from glow.lowering.type_guards import is_memref
 TRIPLE = "spirv64v1.2-unknown-unknown"
 GLOBAL = LLVMPointerType(IntAttr(1))
 BUFFER = RegisterLayout((), 0, ((0, 0),), GLOBAL, 8, (GLOBAL,), (GLOBAL,))
-WIDEST = 16
-"""The lanes of the widest vectors of SPIR-V."""
 SECONDS = 600
 
 WORK_ITEM = "declare spir_func i64 @_Z13get_global_idj(i32)\n"
@@ -58,10 +59,19 @@ sys.stdout.buffer.write(machine.emit_object(module))
 of its passes make integers of 256 bits, which SPIR-V has not."""
 
 
+DEVICE_RULES = {**RULES, **dict([entry(vector.ContractOp, contract)])}
+
+
 class DeviceLowering(FunctionLowering):
     """Lowers a kernel whose buffers are in global memory."""
 
-    has_intrinsics = False
+    def __init__(self, target: Target) -> None:
+        """The target's vectors, but none of its instructions.
+
+        SPIR-V has no `lrint`: floats are rounded to the nearest, then converted.
+        """
+        bare = replace(target, triple=TRIPLE, has_bf16=False, round_conversion=False)
+        super().__init__(DEVICE_RULES, bare)
 
     def layout_of(self, type_: Attribute) -> RegisterLayout:
         """Returns the register layout of a type."""
@@ -75,7 +85,7 @@ def lower_kernel(kernel: FuncOp, target: Target) -> xllvm.FuncOp:
     for op in [op for op in kernel.walk() if isinstance(op, PrefetchOp)]:
         op.detach()
         op.erase()
-    low = DeviceLowering(RULES, target)
+    low = DeviceLowering(target)
     lower_function_body(low, kernel.body.block)
     inputs = [low.layout_of(type_).types[0] for type_ in kernel.function_type.inputs]
     return xllvm.FuncOp(

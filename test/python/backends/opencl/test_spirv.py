@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import re
 import shutil
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from llvmlite import binding
 from places import ROOT
 from xdsl.dialects.builtin import ModuleOp
 
@@ -112,3 +117,54 @@ def test_a_kernel_without_spirv_is_one_line() -> None:
     module = parse_text(new_context(), text, "kernel.mlir")
     with pytest.raises(GlowError, match="LLVM has no SPIR-V for kernels 'f'"):
         module_spirv(module, AVX2)
+
+
+SUMS = """
+func.func @f(%a: memref<4x4xi8>, %b: memref<8x4xi8>, %y: memref<4x8xi32>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %no = arith.constant 0 : i8
+  %zero = arith.constant dense<0> : vector<8xi32>
+  %sign = arith.constant dense<-128> : vector<8x4xi8>
+  scf.for %i = %lo to %hi step %c1 {
+    %0 = vector.transfer_read %a[%i, %c0], %no {in_bounds = [true]} : memref<4x4xi8>, vector<4xi8>
+    %1 = arith.extui %0 : vector<4xi8> to vector<4xi32>
+    %2 = vector.transfer_read %b[%c0, %c0], %no {in_bounds = [true, true]} : memref<8x4xi8>, vector<8x4xi8>
+    %3 = arith.xori %2, %sign : vector<8x4xi8>
+    %4 = arith.extsi %3 : vector<8x4xi8> to vector<8x4xi32>
+    %5 = vector.contract {indexing_maps = [affine_map<(l, k) -> (k)>, affine_map<(l, k) -> (l, k)>, affine_map<(l, k) -> (l)>], iterator_types = ["parallel", "reduction"], kind = #vector.kind<add>} %1, %4, %zero : vector<4xi32>, vector<8x4xi32> into vector<8xi32>
+    vector.store %5, %y[%i, %c0] : memref<4x8xi32>, vector<8xi32>
+  }
+  func.return
+}
+"""  # noqa: E501
+
+
+def run_here(text: str, *arrays: np.ndarray[Any, np.dtype[np.generic]]) -> None:
+    """Run the items of the kernel `f` on this machine; device code has no function for it."""
+    begin, end = text.index("define internal"), text.index("define spir_kernel")
+    module = binding.parse_assembly(text[begin:end].replace("internal", ""))
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = binding.Target.from_default_triple().create_target_machine()
+    with binding.create_mcjit_compiler(module, machine) as engine:
+        engine.finalize_object()
+        count = len(arrays)
+        types = [ctypes.c_void_p] * count + [ctypes.c_int64] * 2
+        function = ctypes.CFUNCTYPE(None, *types)(engine.get_function_address("f"))
+        function(*(array.ctypes.data for array in arrays), 0, len(arrays[-1]))
+
+
+def test_sums_of_bytes_in_short_vectors(tmp_path: Path) -> None:
+    """Rows of 32 bytes, for 8 lanes of sums, are read in two parts of 16."""
+    module = parse_text(new_context(), SUMS, "kernel.mlir")
+    (function,) = module.ops
+    text = kernels_text([function], Target.from_string("avx512"))
+    assert {int(lanes) for lanes in re.findall(r"<(\d+) x i", text)} == {4, 8, 16}
+    random = np.random.default_rng(1)
+    a = random.integers(0, 256, (4, 4), np.uint8)
+    b = random.integers(0, 256, (8, 4), np.uint8)
+    y = np.empty((4, 8), np.int32)
+    run_here(text, a, b, y)
+    np.testing.assert_array_equal(y, a.astype(int) @ (b.astype(int) - 128).T)
+    validate(module_spirv(module, AVX2), tmp_path)
