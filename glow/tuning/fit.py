@@ -120,16 +120,15 @@ class Worth:
 
 def samples_of(records: Iterable[Record], width: int) -> list[Sample]:
     """The last times of each candidate that has so many features."""
-    last: dict[tuple[str, str, str], Sample] = {}
+    last: dict[tuple[str, str, tuple[float, ...]], Sample] = {}
     for record in records:
         if record.warm and record.cold:
             given = record.features or ()
             if len(given) == width:
                 seconds = (record.warm + record.cold) / 2
-                fields = repr(sorted(record.config.items()))
                 group = f"{record.target} {record.kernel}"
                 # A candidate keeps its place: the first is the cost model's.
-                key = record.target, record.kernel, fields
+                key = record.target, record.kernel, tuple(given)
                 sample = Sample(record.family, group, given, seconds, record.target)
                 last[key] = sample
     return list(last.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -302,9 +302,10 @@ def known(subject: Subject, records: Records) -> Iterator[tuple[str, Found]]:
 
     for kernel in (one for one in subject.kernels if one.alone):
         by_fields = {_text(asdict(config)): config for config in kernel.configs}
+        usual = defaults(kernel.configs[0])
         last: dict[Any, Times] = {}
         for _, record in records.of(kernel.key):
-            config = by_fields.get(_text(record.config))
+            config = by_fields.get(_text({**usual, **record.config}))
             if config is not None and record.warm and record.cold:
                 last[config] = Times(record.warm, record.cold)
         present = kernel.configs[0]
@@ -313,6 +314,12 @@ def known(subject: Subject, records: Records) -> Iterator[tuple[str, Found]]:
             best = min(scores, key=scores.__getitem__)
             gain = 1 - scores[best] / scores[present]
             yield kernel.key, settled(Found(kernel, list(last.items()), best, gain))
+
+
+def defaults(config: Any) -> Mapping[str, object]:
+    """The fields of a configuration that have a default: older records may not have them."""
+    known = fields(config)
+    return {one.name: one.default for one in known if one.default is not MISSING}
 
 
 def _text(fields: Mapping[str, object]) -> str:

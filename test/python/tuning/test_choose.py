@@ -12,11 +12,12 @@ import pytest
 from support.kernels.kernel_families import make_inputs, network
 
 import glow
-from glow.backends.cpu.dialect.config import CONFIGS, MatmulConfig, PanelsAttr
+from glow.backends.cpu.dialect.config import MatmulConfig
+from glow.backends.cpu.dialect.config_attributes import CONFIGS, PanelsAttr
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.tuning.algorithms import AlgorithmSpec
-from glow.backends.cpu.tuning.candidates import GENERATORS, candidates
+from glow.backends.cpu.tuning.candidates import EARLY, GENERATORS, candidates
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.backends.cpu.tuning.families import (
     FAMILIES,
@@ -40,8 +41,8 @@ from glow.tuning.records import (
 
 TARGET = PRESETS["avx512"]
 SPEC = MatmulSpec(128, 384, 1536, has_bias=True)
-OWN = {"rows": 8, "blocks": 3, "cut": "auto"}
-OTHER = {"rows": 4, "blocks": 2, "cut": "rows"}
+OWN = {"rows": 8, "blocks": 3, "cut": "auto", "prefetch": 1}
+OTHER = {"rows": 4, "blocks": 2, "cut": "rows", "prefetch": 0}
 
 
 @pytest.fixture
@@ -78,6 +79,24 @@ def test_the_last_choice_of_this_target_wins(chosen: Path) -> None:
     assert choose(other_rows, TARGET) == other_rows.choose_config(TARGET)
 
 
+def test_a_choice_of_before_there_was_a_field_has_its_default(chosen: Path) -> None:
+    keep(chosen, SPEC, {"rows": 4, "blocks": 2, "cut": "rows"})
+    assert asdict(choose(SPEC, TARGET)) == {**OTHER, "prefetch": 1}
+
+
+def test_weights_from_afar_are_fetched_otherwise_behind_the_first_tiles() -> None:
+    """Of the model's choice; of a small product nothing is fetched, and nothing to be tried."""
+    first, *others = candidates(SPEC, TARGET)[:MOST]
+    places = [n for n, one in enumerate(others) if one.prefetch != first.prefetch]
+    assert places == list(range(EARLY - 1, EARLY + 2))
+    distances = {others[n].prefetch for n in places}
+    assert [replace(others[n], prefetch=1) for n in places] == [first] * 3
+    assert 0 in distances
+    assert 1 not in distances
+    small = candidates(MatmulSpec(128, 64, 64), TARGET)
+    assert {config.prefetch for config in small} == {1}
+
+
 def test_the_program_wins(chosen: Path) -> None:
     keep(chosen, SPEC, OTHER)
     said = MatmulConfig(1, 1)
@@ -100,6 +119,8 @@ def test_tuning_can_be_switched_off(
         ({"rows": 0, "blocks": 3}, "the fields"),
         ({"rows": "4", "blocks": 3}, "the fields"),
         ({"rows": 4}, "the fields"),
+        ({"rows": 4, "blocks": 3, "prefetch": -1}, "the fields"),
+        ({"rows": 4, "blocks": 3, "prefetch": 9}, "a prefetch of 9: 0 to 8 are"),
         ({"rows": 4, "blocks": 3, "tiles": 1}, "the fields"),
     ],
 )

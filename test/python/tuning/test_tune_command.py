@@ -47,12 +47,16 @@ def test_a_search_writes_records_and_resumes(
     lines = tuning_file(MEASURED).read_text().splitlines()
     record = json.loads(lines[0])
     assert record["family"] == "MatmulSpec"
-    assert record["config"].keys() == {"rows", "blocks", "cut"}
+    assert record["config"].keys() == {"rows", "blocks", "cut", "prefetch"}
     assert record["warm"] > 0
     assert record["cold"] > 0
     assert len(lines) == 2
+    # Of before there was that field.
+    older = [line.replace(',"prefetch":1', "") for line in lines]
+    assert older != lines
+    tuning_file(MEASURED).write_text("\n".join(older) + "\n")
     run_glow([*words, "--resume"])
-    assert tuning_file(MEASURED).read_text().splitlines() == lines
+    assert tuning_file(MEASURED).read_text().splitlines() == older
 
 
 @pytest.mark.parametrize(

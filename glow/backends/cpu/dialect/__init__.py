@@ -53,7 +53,7 @@ from glow.backends.cpu.dialect import (
 from glow.backends.cpu.dialect.attention import *
 from glow.backends.cpu.dialect.blocked import *
 from glow.backends.cpu.dialect.blocked import blocks as blocks
-from glow.backends.cpu.dialect.config import CONFIGS
+from glow.backends.cpu.dialect.config_attributes import CONFIGS
 from glow.backends.cpu.dialect.convolution import *
 from glow.backends.cpu.dialect.dynamic import *
 from glow.backends.cpu.dialect.embedding import *

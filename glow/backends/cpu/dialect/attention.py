@@ -12,7 +12,7 @@ from xdsl.irdl import (
     result_def,
 )
 
-from glow.backends.cpu.dialect.config import AttentionConfigAttr
+from glow.backends.cpu.dialect.config_attributes import AttentionConfigAttr
 from glow.backends.cpu.dialect.matmul import permuted
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.elementwise import same_element_type

@@ -32,7 +32,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from glow.backends.cpu.dialect.blocked import blocks, check_channels
-from glow.backends.cpu.dialect.config import (
+from glow.backends.cpu.dialect.config_attributes import (
     ConvConfigAttr,
     DepthwiseConfigAttr,
     MatmulConfigAttr,

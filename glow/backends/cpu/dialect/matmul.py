@@ -13,7 +13,7 @@ from xdsl.irdl import (
     result_def,
 )
 
-from glow.backends.cpu.dialect.config import (
+from glow.backends.cpu.dialect.config_attributes import (
     BatchMatmulConfigAttr,
     MatmulConfigAttr,
     PanelsAttr,

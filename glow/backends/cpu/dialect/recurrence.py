@@ -14,7 +14,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 
-from glow.backends.cpu.dialect.config import (
+from glow.backends.cpu.dialect.config_attributes import (
     PanelsAttr,
     RecurrenceConfigAttr,
     check_panels,

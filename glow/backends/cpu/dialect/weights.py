@@ -21,7 +21,7 @@ from xdsl.irdl import (
 )
 
 from glow.backends.cpu.dialect.blocked import blocks
-from glow.backends.cpu.dialect.config import PanelsAttr, panels_of
+from glow.backends.cpu.dialect.config_attributes import PanelsAttr, panels_of
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type

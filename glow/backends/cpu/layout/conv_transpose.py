@@ -24,7 +24,7 @@ from typing import cast
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import config_attributes
+from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.dialect.weights import TurnedTaps
 from glow.backends.cpu.layout.conv_shape import ConvShape, Pair
 from glow.backends.cpu.layout.layout import Layout, is_f32

@@ -25,7 +25,8 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import ConvConfig, config_attributes
+from glow.backends.cpu.dialect.config import ConvConfig
+from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelLists
 from glow.backends.cpu.layout.conv_shape import ConvShape, Pair
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key, is_f32

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import config_attributes
+from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
 from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
 from glow.backends.cpu.layout.int8_products import int8_matmul

@@ -14,8 +14,8 @@ from glow.backends.cpu.dialect.config import (
     RecurrenceConfig,
     StrassenConfig,
     WinogradConfig,
-    config_of,
 )
+from glow.backends.cpu.dialect.config_attributes import config_of
 from glow.backends.cpu.kernels.int8_winograd.spec import KERNEL
 from glow.backends.cpu.layout.choose_packer import packer_of
 from glow.backends.cpu.layout.conv_shape import (

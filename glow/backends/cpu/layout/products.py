@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import config_attributes
+from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.layout.layout import Layout, constant_key, is_f32
 from glow.dialects import glow
 from glow.dialects.half import is_half

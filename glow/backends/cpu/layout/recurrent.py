@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import config_attributes
+from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.layout.layout import Layout, constant_key
 from glow.backends.cpu.layout.products import fully_connected
 from glow.backends.cpu.legality import is_fused_recurrence

@@ -18,11 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
-from glow.backends.cpu.dialect.config import (
-    ConvConfig,
-    MatmulConfig,
-    RecurrenceConfig,
-)
+from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig, RecurrenceConfig
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelLists
 from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
 from glow.backends.cpu.layout.packing import TargetPacker

@@ -22,7 +22,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import config_attributes
+from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.tuning.choose import choose
 from glow.dialects.node import NodeOp, shape_of
 from glow.lowering.target.program_target import settle_target

@@ -6,7 +6,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import Panels, panels_of
+from glow.backends.cpu.dialect.config import Panels
+from glow.backends.cpu.dialect.config_attributes import panels_of
 from glow.backends.cpu.dialect.weights import TurnedTaps, turned_taps
 from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
 from glow.dialects.node import GlowOp

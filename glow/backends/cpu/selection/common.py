@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.dialect import EpilogueOp
-from glow.backends.cpu.dialect.config import panels_of
+from glow.backends.cpu.dialect.config_attributes import panels_of
 from glow.backends.cpu.program.program import Invocation, KernelRequest
 from glow.dialects import instr
 from glow.dialects.errors import GlowError

@@ -15,8 +15,8 @@ from glow.backends.cpu.dialect.config import (
     DepthwiseConfig,
     PlainConvConfig,
     WinogradConfig,
-    config_of,
 )
+from glow.backends.cpu.dialect.config_attributes import config_of
 from glow.backends.cpu.kernels.channelwise.arg_max_pool import (
     ArgMaxPoolSpec,
     build_arg_max_pool,

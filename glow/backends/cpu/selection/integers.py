@@ -10,11 +10,8 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import (
-    ConvConfig,
-    MatmulConfig,
-    config_of,
-)
+from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig
+from glow.backends.cpu.dialect.config_attributes import config_of
 from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
     Int8DepthwiseSpec,
     build_int8_depthwise,

@@ -16,8 +16,8 @@ from glow.backends.cpu.dialect.config import (
     BatchMatmulConfig,
     MatmulConfig,
     StrassenConfig,
-    config_of,
 )
+from glow.backends.cpu.dialect.config_attributes import config_of
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.kernels.attention.kernel import build_attention
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec

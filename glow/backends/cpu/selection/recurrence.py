@@ -13,7 +13,8 @@ from dataclasses import replace
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import RecurrenceConfig, config_of
+from glow.backends.cpu.dialect.config import RecurrenceConfig
+from glow.backends.cpu.dialect.config_attributes import config_of
 from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec, build_recurrence
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.program.program import (

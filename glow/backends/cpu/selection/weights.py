@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import panels_of
+from glow.backends.cpu.dialect.config_attributes import panels_of
 from glow.backends.cpu.dialect.weights import turned_taps
 from glow.backends.cpu.kernels.convolution.conv2d_gradient import (
     Conv2dGradientSpec,

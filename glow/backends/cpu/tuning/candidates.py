@@ -4,6 +4,8 @@
 the model's order where it has one. All of them fit the target and add up terms in one order, so
 that results are the same bits: tiles of products whose sums are cut otherwise are left out.
 
+Behind the first tiles come those of the model with weights fetched further ahead, or not at all.
+
 To add a knob: a field of the configuration (`dialect/config.py`), which the builder reads and
 `wrong_config` bounds, and its values here.
 """
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any, TypeAlias, TypeVar
 
 from glow.backends.cpu.dialect.config import (
@@ -27,7 +29,9 @@ from glow.backends.cpu.dialect.config import (
 )
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec
 from glow.backends.cpu.kernels.channelwise.planes import MAX_PIXELS, BlockedPlanes
-from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
+from glow.backends.cpu.kernels.convolution.conv2d_config import (
+    conv_tiling,
+)
 from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS
 from glow.backends.cpu.kernels.convolution.conv2d_spec import PIXELS, Conv2dSpec
 from glow.backends.cpu.kernels.convolution.direct_conv import DirectConvSpec, PixelTile
@@ -57,6 +61,7 @@ from glow.backends.cpu.tuning.families import (
     FAMILIES,
     wrong_config,
 )
+from glow.backends.cpu.tuning.limits import fetches_weights
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.window import Window, row_segments
 from glow.lowering.target.target import Target
@@ -69,6 +74,13 @@ CUTS = 4
 
 SEGMENTS = (1, 2, 4)
 
+EARLY = 12
+"""How many candidates come before those that fetch weights less or further ahead: half of those
+that a search looks at."""
+
+PREFETCHES = (2, 0, 4)
+"""How far ahead weights are fetched, over what the model says."""
+
 Config = TypeVar("Config")
 
 MIDDLE = 7.5
@@ -79,13 +91,20 @@ def candidates(spec: Any, target: Target) -> list[Any]:
     """The configurations that a kernel could have, the model's own choice first."""
     bare = replace(spec, config=None)
     first = FAMILIES[type(spec).__name__].model(bare, target)
-    others = GENERATORS[type(spec)](bare, target, first)
+    tiles = iter(GENERATORS[type(spec)](bare, target, first))
+    others = chain(islice(tiles, EARLY), _prefetches(bare, target, first), tiles)
     fitting = (
         config
         for config in dict.fromkeys(others)
         if config != first and wrong_config(bare, config, target) is None
     )
     return [first, *islice(fitting, MOST - 1)]
+
+
+def _prefetches(spec: Any, target: Target, first: Any) -> Iterator[Any]:
+    """The model's choice with weights fetched otherwise, where they are fetched ahead."""
+    if fetches_weights(replace(spec, config=first), target):
+        yield from (replace(first, prefetch=distance) for distance in PREFETCHES)
 
 
 def equal_cuts(run: int, most: int) -> list[int]:

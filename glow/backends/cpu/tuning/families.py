@@ -129,6 +129,8 @@ def _value(part: Field[Any], value: object) -> object | None:
             return value
         case "int", int() if not isinstance(value, bool):
             return value if value >= 1 or value == part.default else None
+        case "Count", int() if not isinstance(value, bool):
+            return value if value >= 0 else None
         case "tuple[int, ...]", list() | tuple():
             numbers = tuple(cast("Sequence[object]", value))
             return numbers if all(type(n) is int and n > 0 for n in numbers) else None

@@ -7,7 +7,11 @@ from typing import Any
 
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
-from glow.backends.cpu.kernels.convolution.conv2d_config import wrong_conv_config
+from glow.backends.cpu.kernels.convolution.conv2d_config import (
+    conv_tiling,
+    reads_ahead,
+    wrong_conv_config,
+)
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
@@ -22,6 +26,7 @@ from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.config import wrong_winograd_config
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.tiling import choose_winograd_tiling
 from glow.lowering.target.target import Target
 
 LIMITS: Mapping[type, Callable[[Any, Target], str | None]] = {
@@ -38,6 +43,30 @@ LIMITS: Mapping[type, Callable[[Any, Target], str | None]] = {
     StrassenSpec: StrassenSpec.wrong_config,
     StepShape: StepShape.wrong_config,
 }
+
+
+def _conv_fetches(spec: Conv2dSpec, target: Target) -> bool:
+    return reads_ahead(spec, conv_tiling(spec, target).config)
+
+
+def _winograd_fetches(spec: WinogradSpec, target: Target) -> bool:
+    return not choose_winograd_tiling(spec, target).has_resident_weights
+
+
+FETCHES: Mapping[type, Callable[[Any, Target], bool]] = {
+    Conv2dSpec: _conv_fetches,
+    Int8Conv2dSpec: _conv_fetches,
+    WinogradSpec: _winograd_fetches,
+    MatmulSpec: MatmulSpec.fetches_weights,
+    StrassenSpec: StrassenSpec.fetches_weights,
+}
+"""Of kernels that may fetch their weights ahead, whether they do."""
+
+
+def fetches_weights(spec: object, target: Target) -> bool:
+    """Whether a configured kernel fetches its weights before it reads them."""
+    fetches = FETCHES.get(type(spec))
+    return fetches is not None and fetches(spec, target)
 
 
 def wrong(spec: Any, target: Target) -> str | None:

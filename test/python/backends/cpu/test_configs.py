@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 import glow
-from glow.backends.cpu.dialect.config import CONFIGS, PanelsAttr
+from glow.backends.cpu.dialect.config_attributes import CONFIGS, PanelsAttr
 from glow.compiler import load, lower_to
 
 

@@ -26,7 +26,8 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.irdl import IRDLOperation, OptOperandDef
 from xdsl.utils.exceptions import VerifyException
 
-from glow.backends.cpu.dialect.config import Panels, PanelsAttr
+from glow.backends.cpu.dialect.config import Panels
+from glow.backends.cpu.dialect.config_attributes import PanelsAttr
 from glow.dialects.attributes import ints_attr
 from glow.dialects.node import SEGMENTS, operand_segments_attr
 from glow.universe import GLOW_DIALECTS

@@ -86,6 +86,7 @@ class Convolution:
         self.order = ConvOrder(spec, self.tiling)
         self.work_items = self.order.work_items
         self.channels_outermost = self.order.channels_outermost
+        self.tiles_ahead = self.order.tiles_ahead
         # What passes by between two uses of a line pushes it out of the L2. A single tap is little
         # arithmetic to wait for pixels of the next block behind, and these lie in another plane,
         # where no stream of the hardware leads; nor for the stores of results.
@@ -377,8 +378,8 @@ class Convolution:
         the tiles of the plane in turn for its blocks.
         """
         b, group = self.builder, self.spec.step_lanes
-        fetches = self.spec.FETCHES_AT_STEPS and self.channels_outermost
-        following = (at[0], b.add(at[1], 1), *at[2:]) if fetches else at
+        ahead = self.tiles_ahead if self.spec.FETCHES_AT_STEPS else 0
+        following = (at[0], b.add(at[1], ahead), *at[2:]) if ahead else at
         shape = types.shape_of(values[0])
         panel = shape[1:] if group == 1 else (*shape[1:], group)
         axes, inside = range(6, 6 + len(panel)), (0,) * len(panel)
@@ -390,7 +391,7 @@ class Convolution:
             return b.transfer_read(pixels, (0, lane), (shape[0], group), (0, 1))
 
         def step(k: Index, values: Carried) -> Carried:
-            if fetches:
+            if ahead:
                 where = (*following, k, self.turn, *inside[1:])
                 b.prefetch(weights, *where, locality=3)
             weight = b.transfer_read(weights, (*at, k, *inside), panel, tuple(axes))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import gcd, prod
 
-from glow.backends.cpu.dialect.config import ConvConfig
+from glow.backends.cpu.dialect.config import USUAL_PREFETCH, ConvConfig, wrong_prefetch
 from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS, ConvOrder
 from glow.backends.cpu.kernels.convolution.conv2d_spec import (
     PIXELS,
@@ -253,3 +253,20 @@ def _wrong(spec: Conv2dSpec, target: Target) -> Iterator[str]:
         )
     if config.segments > max(1, row):
         yield f"{config.segments} segments: a row has {row} pixels"
+    yield from _wrong_prefetch(spec, config)
+
+
+def _wrong_prefetch(spec: Conv2dSpec, config: ConvConfig) -> Iterator[str]:
+    if config.prefetch != USUAL_PREFETCH and not reads_ahead(spec, config):
+        yield (
+            f"a prefetch of {config.prefetch}: no weights are fetched ahead in the order "
+            f"{config.order}"
+        )
+    if wrong := wrong_prefetch(config.prefetch):
+        yield wrong
+
+
+def reads_ahead(spec: Conv2dSpec, config: ConvConfig) -> bool:
+    """Whether big weights are fetched ahead of the tile that reads them."""
+    by_lines = config.order in ("rows", PIXELS)
+    return not by_lines and not isinstance(spec, SparseConv2dSpec)

@@ -49,6 +49,11 @@ class ConvOrder:
         return self.tiling.config.order not in ("rows", PIXELS)
 
     @property
+    def tiles_ahead(self) -> int:
+        """How many channel tiles ahead big weights are fetched; 0 where they are not."""
+        return self.tiling.config.prefetch if self.channels_outermost else 0
+
+    @property
     def _shares_lines(self) -> bool:
         """Whether threads share the lines that pass by big weights."""
         return self.tiling.config.order == "shared_rows"

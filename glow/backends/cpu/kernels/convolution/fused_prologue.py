@@ -142,6 +142,7 @@ class _PrologueConvolution(Convolution):
         self.runs = prod(self.window.output) // self.run
         self.work_items = self.spec.batch * self.runs
         self.channels_outermost = self.fetches_ahead = False
+        self.tiles_ahead = 0
         self.slot: Index = 0
 
     def table_types(self) -> Sequence[MemRefType]:

@@ -142,7 +142,7 @@ class Int8Convolution(Convolution):
         lanes: int,
         values: Carried,
     ) -> Carried:
-        if self.channels_outermost:
+        if self.tiles_ahead:
             self._fetch(at, types.shape_of(values[0])[1])
         return super()._steps(pixels, weights, at, lanes, values)
 
@@ -156,7 +156,7 @@ class Int8Convolution(Convolution):
         count = -(-registers // lines)
         panels = b.add(b.mul(group, self.tiling.parts[0].tiles), channel_tile)
         taps = (spec.input_blocks, *spec.window.kernel)
-        place: Index = b.add(panels, 1)
+        place: Index = b.add(panels, self.tiles_ahead)
         for extent, position in zip(taps, tap, strict=True):
             place = b.add(b.mul(place, extent), position)
         share = b.mul(self.line, count * register)

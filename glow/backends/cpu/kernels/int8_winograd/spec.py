@@ -26,6 +26,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import MemRefType, i8, i16, i32
 from xdsl.ir import Attribute
 
+from glow.backends.cpu.dialect.config import USUAL_PREFETCH
 from glow.backends.cpu.kernels.winograd.config import wrong_winograd_config
 from glow.backends.cpu.kernels.winograd.spec import BOTH, WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiling import (
@@ -216,4 +217,6 @@ def wrong_int8_winograd_config(spec: Int8WinogradSpec, target: Target) -> str | 
     """What the target or the shapes do not allow of the configuration, if so."""
     if spec.config is not None and not spec.config.fused:
         return "a kernel for each phase: there is one for all, fused = true"
+    if spec.config is not None and spec.config.prefetch != USUAL_PREFETCH:
+        return f"a prefetch of {spec.config.prefetch}: no weights are fetched ahead"
     return wrong_winograd_config(spec, target)

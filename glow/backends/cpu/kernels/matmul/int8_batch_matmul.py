@@ -19,7 +19,7 @@ from math import prod
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.dialect.config import MatmulConfig
+from glow.backends.cpu.dialect.config import USUAL_PREFETCH, MatmulConfig
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import DynamicBatchMatmul
 from glow.backends.cpu.kernels.matmul.int8_panel import Int8Panel
 from glow.backends.cpu.tiling.accumulation import I32_SUMS, accumulate
@@ -111,6 +111,8 @@ class Int8BatchMatmulSpec(DynamicBatchMatmul):
             )
         if self.config is not None and self.config.cut != "auto":
             return f"the cut {self.config.cut}: threads share matrices"
+        if self.config is not None and self.config.prefetch != USUAL_PREFETCH:
+            return f"a prefetch of {self.config.prefetch}: no weights are fetched ahead"
         return wrong_tile(tile, self.rows, target)
 
 

@@ -17,7 +17,11 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, f32, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
-from glow.backends.cpu.dialect.config import MatmulConfig
+from glow.backends.cpu.dialect.config import (
+    USUAL_PREFETCH,
+    MatmulConfig,
+    wrong_prefetch,
+)
 from glow.backends.cpu.kernels.matmul.weights import PackedWeights, PanelPrefetch
 from glow.backends.cpu.tiling.accumulation import (
     PRODUCTS,
@@ -168,7 +172,16 @@ class MatmulSpec:
     def wrong_config(self, target: Target) -> str | None:
         """What the target or the product does not allow of the configuration, if so."""
         wrong = wrong_tile(self.tile(target), self.rows, target)
-        return wrong or (wrong_cut(self.config.cut) if self.config else None)
+        if wrong is not None or self.config is None:
+            return wrong
+        return wrong_cut(self.config.cut) or wrong_prefetch(self.config.prefetch)
+
+    def fetches_weights(self, target: Target) -> bool:
+        """Whether B, from beyond the L2, is fetched ahead."""
+        weight_bytes = self.packed_elements(target) * types.byte_width(self.element)
+        tiles = self.tiles(target)
+        is_fetched = tiles == 1 or tiles >= self.tile(target).blocks
+        return weight_bytes > target.l2_bytes and is_fetched
 
     def split(self, target: Target) -> ColumnSplit:
         """How the columns are cut into tiles."""
@@ -275,7 +288,12 @@ class _PackedProduct:
         inner = 1 if spec.widens else spec.group
         self.b = PackedWeights(builder, b_buffer, spec.steps, self.split, inner)
         self.prefetch = PanelPrefetch(
-            builder, b_buffer, spec.steps, spec.tiles(target), self.tile.rows
+            builder,
+            b_buffer,
+            spec.steps,
+            spec.tiles(target),
+            self.tile.rows,
+            spec.config.prefetch if spec.config else USUAL_PREFETCH,
         )
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
         epilogue_operands = matrices_of(

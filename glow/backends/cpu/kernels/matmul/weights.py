@@ -64,7 +64,8 @@ class PanelPrefetch:
     Each step of the depth asks for one element: half of the tiles of a panel together cover the
     next panel, and the others do so again, since they may be another thread's. That costs nothing
     where B does not come from memory. A product that reads B once, with a single tile of rows,
-    fetches a few steps ahead where B exceeds the second cache.
+    fetches a few steps ahead where B exceeds the second cache. `distance`: that many times as
+    many panels or steps ahead.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class PanelPrefetch:
         depth: int,
         tiles: int,
         tile_rows: int,
+        distance: int = 1,
     ) -> None:
         self.builder = builder
         self.buffer = buffer
@@ -81,14 +83,19 @@ class PanelPrefetch:
         self.depth = depth
         self.tiles = tiles
         self.tile_rows = tile_rows
+        self.distance = distance
 
     def at(self, next_panel: Index, group: ColumnGroup, row: Index) -> _StepBody:
         """What each step of the tile in that row does; the panel is a 32-bit word's index."""
         builder, lanes = self.builder, self.builder.target.lanes(32)
+        if not self.distance:
+            return lambda k: None
         if self.tiles == 1:
             return self._ahead(next_panel, group)
         if self.tiles < group.blocks:
             return lambda k: None
+        panel = self.depth * group.blocks * lanes
+        next_panel = builder.add(next_panel, (self.distance - 1) * panel)
         tiles = max(-(-self.tiles // 2), group.blocks)
         stride = -(-group.blocks * lanes // tiles)
         row = builder.remainder(row, tiles * self.tile_rows)
@@ -101,13 +108,13 @@ class PanelPrefetch:
         self.builder.prefetch(self.buffer, element, locality=3)
 
     def _ahead(self, next_panel: Index, group: ColumnGroup) -> _StepBody:
-        """Asks for the whole row of the panel that is read `_STEPS_AHEAD` steps later."""
+        """Asks for the whole row of the panel that is read some steps later."""
         builder, lanes = self.builder, self.builder.target.lanes(32)
         (elements,) = types.shape_of(self.buffer)
         if _WORD_BYTES * elements <= builder.target.l2_bytes * self.word:
             return lambda k: None
-        width = group.blocks * lanes
-        start = builder.add(next_panel, (_STEPS_AHEAD - self.depth) * width)
+        width, steps = group.blocks * lanes, self.distance * _STEPS_AHEAD
+        start = builder.add(next_panel, (steps - self.depth) * width)
 
         def fetch(k: Index) -> None:
             row = builder.add(start, builder.mul(k, width))

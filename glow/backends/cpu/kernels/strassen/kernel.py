@@ -23,6 +23,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from glow.backends.cpu.dialect.config import USUAL_PREFETCH
 from glow.backends.cpu.kernels.matmul.weights import PanelPrefetch
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.strassen.weights import PackedFactors
@@ -109,7 +110,12 @@ class _StrassenProduct:
         self.a = Matrix(builder, a_buffer, leaf.a_strides, sums, lanes)
         self.b = PackedFactors(builder, b_buffer, spec)
         self.prefetch = PanelPrefetch(
-            builder, b_buffer, leaf.depth, self.tiles_per_block, self.tile.rows
+            builder,
+            b_buffer,
+            leaf.depth,
+            self.tiles_per_block,
+            self.tile.rows,
+            spec.config.prefetch if spec.config else USUAL_PREFETCH,
         )
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
         epilogue_operands = matrices_of(

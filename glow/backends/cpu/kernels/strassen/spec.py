@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from glow.backends.cpu.dialect.config import MatmulConfig, StrassenConfig
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.dialect.config import (
+    MatmulConfig,
+    StrassenConfig,
+    wrong_prefetch,
+)
+from glow.backends.cpu.kernels.matmul.matmul import F32_BYTES, MatmulSpec
 from glow.backends.cpu.reference.strassen import PRODUCTS
 from glow.backends.cpu.tiling.matmul_tile import wrong_cut
 from glow.backends.cpu.tiling.tile_store import TileEpilogue
@@ -144,12 +148,17 @@ class StrassenSpec:
         tile = self.leaf.tile(target)
         return StrassenConfig(tile.rows, tile.blocks, self.row_tiles(target)[0])
 
+    def fetches_weights(self, target: Target) -> bool:
+        """Whether the factors of B, from beyond the L2, are fetched ahead."""
+        return F32_BYTES * self.packed_weights > target.l2_bytes
+
     def wrong_config(self, target: Target) -> str | None:
         """What the target or the product does not allow of the configuration, if so."""
         wrong = self.leaf.wrong_config(target)
         if wrong is not None or self.config is None:
             return wrong
-        if (wrong := wrong_cut(self.config.cut)) is not None:
+        wrong = wrong_cut(self.config.cut) or wrong_prefetch(self.config.prefetch)
+        if wrong is not None:
             return wrong
         tiles, blocks = self.tiles(target), self.config.row_blocks
         least = -(-tiles // SCRATCH_TILES[self.levels])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from glow.backends.cpu.dialect.config import WinogradConfig
+from glow.backends.cpu.dialect.config import WinogradConfig, wrong_prefetch
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiling import (
     WinogradTiling,
@@ -38,6 +38,8 @@ def _wrong(
             f"{config.segments} segments: {spec.tiles_across} tiles of a row in those of "
             f"{tiling.tiles_across} are fewer"
         )
+    if wrong := wrong_prefetch(config.prefetch):
+        yield wrong
     parts = tiling.parts
     if len(config.pixels) != len(parts):
         yield (

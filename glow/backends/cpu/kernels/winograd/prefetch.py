@@ -57,7 +57,8 @@ class WeightsAhead:
         """
         b, spec = self.builder, self.tiling.spec
         pixels = self.tiling.register_tiles(part)
-        if self.tiling.has_resident_weights:
+        distance = self.tiling.config.prefetch
+        if self.tiling.has_resident_weights or not distance:
             return nothing
         size = spec.in_channels * part.blocks * spec.lanes
         lines = -(-part.blocks // -(-self.tiling.tiles // pixels))
@@ -65,9 +66,10 @@ class WeightsAhead:
         _, inner = self.tiling.panel(spec.positions, part.tiles)
         number = b.add(b.mul(panel[0], inner), panel[1])
         if pixels == self.tiling.tiles:
-            ahead: Index = min(CHANNELS_AHEAD, spec.in_channels) * step
+            ahead: Index = min(distance * CHANNELS_AHEAD, spec.in_channels) * step
         else:
-            ahead = b.add(b.mul(tile, -(-step * spec.in_channels // pixels)), size)
+            share = b.mul(tile, -(-step * spec.in_channels // pixels))
+            ahead = b.add(share, distance * size)
         start = b.add(b.add(b.mul(number, size), offset), ahead)
 
         def fetch(channel: Index) -> None:
