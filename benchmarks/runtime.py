@@ -33,7 +33,7 @@ import onnxruntime
 from onnx import ModelProto, TensorProto, helper
 
 import glow
-from benchmarks.call_overhead import network as one_operator
+from benchmarks.micro.call_overhead import network as one_operator
 from benchmarks.networks import NETWORKS, make_inputs
 from glow.diagnostics import run_reporting
 from glow.host.tracing import Tracer

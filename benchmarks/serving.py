@@ -37,7 +37,7 @@ import onnx
 from onnx import ModelProto, helper
 
 from benchmarks import batching
-from benchmarks.call_overhead import network as one_operator
+from benchmarks.micro.call_overhead import network as one_operator
 from benchmarks.networks import NETWORKS
 from benchmarks.record import commit, machine
 from benchmarks.servers.load import (

@@ -61,7 +61,7 @@ KNOWN = {
         WINOGRAD_MARGIN WORTHWHILE _A_TRAFFIC _B_TRAFFIC _LOOP_EXITS _STORES
     """,
     "how far ahead data is asked for: more than any memory takes, which costs little": """
-        CHANNELS_AHEAD NEAR _STEPS_AHEAD
+        CHANNELS_AHEAD MOST_PREFETCH NEAR USUAL_PREFETCH _STEPS_AHEAD
     """,
     "how much memory may be used: stacks, scratch, weights, caches on disk": """
         CHUNK_ELEMENTS FREE_BYTES LARGE_BYTES LIMIT_MEGABYTES MAX_BYTES MAX_KEY_ELEMENTS
@@ -72,7 +72,7 @@ KNOWN = {
         ALIGNMENT BARRIER_BYTES
     """,
     "how a search measures: candidates, runs, how long each takes": """
-        BLOCK_SECONDS COLD_SHARE CUTS LEAST_WAIT LONGEST_NANOSECONDS MIDDLE MOST MOST_LEARNED
+        BLOCK_SECONDS COLD_SHARE CUTS EARLY LEAST_WAIT LONGEST_NANOSECONDS MIDDLE MOST MOST_LEARNED
         MOST_LOST_NANOSECONDS NETWORKS PROFILED_RUNS ROUNDS TIME_PER_LOST
     """,
     "how measured figures are told from noise": """

@@ -29,8 +29,13 @@ from glow.backends.cpu.dialect.config import ConvConfig
 from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelLists
 from glow.backends.cpu.layout.conv_shape import ConvShape, Pair
-from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key, is_f32
-from glow.backends.cpu.layout.packing import pack_channels
+from glow.backends.cpu.layout.layout import (
+    Layout,
+    blocked_source,
+    constant_key,
+    is_f32,
+    pack_channels,
+)
 from glow.backends.cpu.layout.winograd_convolution import winograd_convolution
 from glow.dialects import glow
 from glow.dialects.half import is_half

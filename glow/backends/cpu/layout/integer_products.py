@@ -23,8 +23,12 @@ from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
 from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
 from glow.backends.cpu.layout.int8_products import int8_matmul
-from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key
-from glow.backends.cpu.layout.packing import pack_channels
+from glow.backends.cpu.layout.layout import (
+    Layout,
+    blocked_source,
+    constant_key,
+    pack_channels,
+)
 from glow.backends.cpu.tiling.int8_tile import SIGN, WORD
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type

@@ -16,7 +16,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.conv_shape import WinogradChoice
 from glow.backends.cpu.layout.packer import Packer
-from glow.backends.cpu.layout.packing import pack_channels
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weight_table import DeferredArray
@@ -169,3 +168,13 @@ def _entry_block(op: Operation) -> Block:
         op, parent = parent, parent.parent_op()
     assert op.parent is not None
     return op.parent
+
+
+def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
+    """[A, C, H, W] as [A, C / lanes, H, W, lanes]; `fill` in the lanes beyond C."""
+    outer, channels, height, width = values.shape
+    blocks = -(-channels // lanes)
+    padded = np.full((outer, blocks * lanes, height, width), fill, values.dtype)
+    padded[:, :channels] = values
+    split = padded.reshape(outer, blocks, lanes, height, width)
+    return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))

@@ -393,13 +393,3 @@ def _packed(source: Array, size: int, write: Callable[[Array], None]) -> Deferre
 def _element_of(weights: Array) -> Attribute:
     """What kernels multiply; the width alone decides how it is packed."""
     return ELEMENTS[weights.itemsize]
-
-
-def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
-    """[A, C, H, W] as [A, C / lanes, H, W, lanes]; `fill` in the lanes beyond C."""
-    outer, channels, height, width = values.shape
-    blocks = -(-channels // lanes)
-    padded = np.full((outer, blocks * lanes, height, width), fill, values.dtype)
-    padded[:, :channels] = values
-    split = padded.reshape(outer, blocks, lanes, height, width)
-    return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))

@@ -1,7 +1,7 @@
 """How long a call takes that computes next to nothing, beside ONNX Runtime's.
 
-python -m benchmarks.call_overhead     (from the root of the repository; ten seconds)
-python -m benchmarks.call_overhead --fallback squeezenet minilm
+python -m benchmarks.micro.call_overhead     (from the root of the repository; ten seconds)
+python -m benchmarks.micro.call_overhead --fallback squeezenet minilm
 
 The network is one Relu of 16 numbers. Both run in this process and take turns; what is
 printed is the least of many rounds, which other programs disturb least.

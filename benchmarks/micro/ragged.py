@@ -1,6 +1,6 @@
 """Prints what attention takes of sequences that fill no whole registers, beside whole ones.
 
-python -m benchmarks.ragged     (from the root of the repository; a quarter of a minute)
+python -m benchmarks.micro.ragged     (from the root of the repository; a quarter of a minute)
 
 Lanes behind the end of a sequence are computed and thrown away, so a ragged sequence takes as long
 as the next whole one; far longer where such lanes hold denormal numbers, on which a multiply-add

@@ -1,0 +1,1 @@
+"""Small programs, timed: a call that computes next to nothing, one layer of attention."""
