@@ -188,12 +188,17 @@ class Attention:
     def finish(self, rows: Rows, sums: Sequence[SSAValue]) -> None:
         """Stores sums over totals."""
         sums = self.products.scaled(sums, self.softmax.inverse_totals(rows))
-        for piece in self.products.sums.pieces(self.m, 0, sums):
-            value = piece.value
-            if self.spec.zero_nans:
-                is_nan = self.b.cmpf("uno", value, value)
-                value = self.b.select(is_nan, self.b.like(0.0, value), value)
-            self.store.store(self.batch, replace(piece, value=value))
+        pieces = self.products.sums.pieces(self.m, 0, sums)
+        if self.spec.zero_nans:
+            pieces = map(self.without_nan, pieces)
+        self.store.store_rows(self.batch, pieces)
+
+    def without_nan(self, piece: Piece) -> Piece:
+        """A piece with zeros for what is NaN."""
+        value = piece.value
+        is_nan = self.b.cmpf("uno", value, value)
+        value = self.b.select(is_nan, self.b.like(0.0, value), value)
+        return replace(piece, value=value)
 
 
 def build_attention(spec: AttentionSpec, target: Target, name: str) -> GpuKernel:

@@ -98,8 +98,7 @@ class Contraction:
 
         _, *sums = b.carry(0, count, 1, [groups[-1], *self.sums.zeros()], step)
         store = ResultStore(b, spec, self.buffers)
-        for piece in self.sums.pieces(self.m, self.n, sums):
-            store.store(self.batch, piece)
+        store.store_rows(self.batch, self.sums.pieces(self.m, self.n, sums))
 
 
 def build_contraction(spec: ContractionSpec, target: Target, name: str) -> GpuKernel:

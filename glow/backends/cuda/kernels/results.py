@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -33,31 +33,51 @@ class ResultStore:
         self.b, self.spec = b, spec
         self.target, self.operands = buffers[0], buffers[3:]
 
-    def store(self, batch: Index, piece: Piece) -> None:
-        """Stores a piece at once where its elements lie in a row, else one by one."""
+    def store_rows(self, batch: Index, pieces: Iterable[Piece]) -> None:
+        """Stores pieces, in one branch a row: with one a piece the assembler keeps the places of
+        many.
+        """
+        rows: dict[Index, list[Piece]] = {}
+        for piece in pieces:
+            rows.setdefault(piece.m, []).append(piece)
+        for row, found in rows.items():
+
+            def body(found: Sequence[Piece] = found) -> None:
+                for piece in found:
+                    self.store_piece(batch, piece)
+
+            self.b.if_(self.has_row(row), body)
+
+    def store_piece(self, batch: Index, piece: Piece) -> None:
+        """Stores a piece of a row at once where its elements lie in a row, else one by one."""
         b = self.b
         (width,) = types.shape_of(piece.value)
         if piece.step == 1 and self.spec.result.row_extent % width == 0:
-            self.store_valid(batch, piece.value, piece.m, piece.n)
+            self.store_columns(batch, piece.value, piece.m, piece.n)
             return
         for k in range(width):
             n = b.add(piece.n, k * piece.step)
-            self.store_valid(batch, b.extract(piece.value, k), piece.m, n)
+            self.store_columns(batch, b.extract(piece.value, k), piece.m, n)
 
     def store_valid(self, batch: Index, value: SSAValue, m: Index, n: Index) -> None:
         """Stores a vector or an element if it is inside of the results."""
+        self.b.if_(self.has_row(m), lambda: self.store_columns(batch, value, m, n))
+
+    def has_row(self, m: Index) -> Condition:
+        """Whether a row of a tile is inside of the results."""
+        spec = self.spec
+        return spec.m % spec.tile.rows == 0 or self.b.compare("slt", m, spec.m)
+
+    def store_columns(self, batch: Index, value: SSAValue, m: Index, n: Index) -> None:
+        """Stores a vector or an element of a row if its columns are inside of the results."""
         b, spec = self.b, self.spec
-        valid: Condition = True
-        if spec.m % spec.tile.rows:
-            valid = b.both(valid, b.compare("slt", m, spec.m))
-        if spec.n % spec.tile.columns:
-            valid = b.both(valid, b.compare("slt", n, spec.n))
 
         def body() -> None:
             indices = spec.result.locate(b, batch, m, n)
             self.write(self.finished(batch, value, m, n), indices)
 
-        b.if_(valid, body)
+        is_whole = spec.n % spec.tile.columns == 0
+        b.if_(is_whole or b.compare("slt", n, spec.n), body)
 
     def finished(self, batch: Index, value: SSAValue, m: Index, n: Index) -> SSAValue:
         """What the epilogue makes of sums."""

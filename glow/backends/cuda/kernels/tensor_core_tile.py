@@ -184,8 +184,9 @@ class TensorCoreTile:
         b = self.b
         row = b.add(b.add(m, self.first_row), self.group)
         column = b.add(b.add(n, self.first_column), b.mul(self.member, 2))
+        rows = [b.add(row, 8 * number) for number in range(2 * self.rows)]
         for number, total in enumerate(sums):
             i, j = divmod(number, self.columns)
+            at = b.add(column, j * COLUMNS)
             for half in range(2):
-                at = b.add(row, i * ROWS + 8 * half), b.add(column, j * COLUMNS)
-                yield Piece(b.extract(total, half), *at)
+                yield Piece(b.extract(total, half), rows[2 * i + half], at)

@@ -149,8 +149,7 @@ class WarpgroupContraction:
         zeros = b.zero_sums(tile.columns, self.spec.sum_element)
         (sums,) = b.carry(0, self.steps, 1, [zeros], step)
         b.await_products()
-        for piece in self.pieces(b.fragment(sums)):
-            self.store.store(self.batch, piece)
+        self.store.store_rows(self.batch, self.pieces(b.fragment(sums)))
 
     def pieces(self, sums: SSAValue) -> Iterator[Piece]:
         """The results of a thread."""
@@ -159,10 +158,11 @@ class WarpgroupContraction:
         row, pair = b.unflatten(lane, (WARP // 4, 4))
         row = b.add(b.add(self.m, b.mul(warp, 16)), row)
         column = b.add(self.n, b.mul(pair, 2))
-        for number in range(self.tile.columns // 8):
-            for half in range(2):
-                at = b.add(row, 8 * half), b.add(column, 8 * number)
-                yield Piece(b.extract(sums, number, half), *at)
+        for half in range(2):
+            place = b.add(row, 8 * half)
+            for number in range(self.tile.columns // 8):
+                at = b.add(column, 8 * number)
+                yield Piece(b.extract(sums, number, half), place, at)
 
 
 def tile_shapes(tile: WarpgroupTile) -> tuple[tuple[int, int, int], ...]:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import bf16, f32, i8
 from xdsl.ir import Attribute
 
 from glow import GlowError
+from glow.backends.cuda.kernels.blocked import BlockedImage, BlockedResult
 from glow.backends.cuda.kernels.contraction import build_contraction
 from glow.backends.cuda.kernels.contraction_spec import (
     ContractionSpec,
@@ -24,7 +25,14 @@ from glow.backends.cuda.kernels.contraction_spec import (
     Precision,
 )
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.backends.cuda.product import product_of
 from glow.backends.cuda.ptx import gpu_kernels_ptx
+from glow.backends.cuda.selection.common import BiasEpilogue
+from glow.backends.cuda.tiling import tile_cost
+from glow.dialects import arith
+from glow.lowering.loop_builder.scalar_region import RegionEpilogue, ScalarRegion
+from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.target import Target
 
 
@@ -100,6 +108,30 @@ def test_kernels_with_tails_assemble(tmp_path: Path) -> None:
         assert ".func" not in text
         (assembled,) = assemble(text, "sm_80", tmp_path)
         assert (number, assembled.spills) == (number, 0)
+
+
+def test_a_large_tile_with_a_tail_of_rows_does_not_spill(tmp_path: Path) -> None:
+    """A layer of ResNet-50 in bf16: the last 64 rows of the pixels are outside."""
+    narrow = ScalarRegion.trace(lambda b, x: b.cast(arith.TruncFOp, x, bf16), [f32])
+    image = BlockedImage(1, 1, 64, 8, Window((56, 56), (1, 1)), bf16)
+    spec = ContractionSpec(
+        1,
+        56 * 56,
+        256,
+        64,
+        image,
+        MatrixFactor(1, 256, 64, True, bf16),
+        BlockedResult(1, 1, 256, 56 * 56, 8),
+        GpuTile(128, 128, 32, (2, 2)),
+        epilogue=BiasEpilogue(f32, RegionEpilogue(narrow)),
+    )
+    target = Target.from_string("sm_90a")
+    text = gpu_kernels_ptx([build_contraction(spec, target, "layer")], target)
+    (assembled,) = assemble(text, "sm_90a", tmp_path)
+    cost = tile_cost(product_of(spec), spec.tile, GPU_MACHINES["sm_90a"])
+    assert cost is not None
+    assert assembled.spills == 0
+    assert assembled.registers <= cost.registers
 
 
 def test_a_gpu_without_asynchronous_copies_is_one_line() -> None:
