@@ -1,7 +1,7 @@
 """ONNX's own tests pass, but for those in the record; the tool that says so."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -30,7 +30,7 @@ SPELLED_OUT = "_expanded"
 
 
 @cache
-def tested() -> Sequence[Case]:
+def cases_tested() -> Sequence[Case]:
     """The cases of all suites but the large models."""
     return onnx_conformance.chosen(SUITES_TESTED, "")
 
@@ -54,6 +54,18 @@ def slice_of_operators(cases: Sequence[Case]) -> Iterator[Case]:
         seen[operators] += 1
 
 
+def firsts_and_others(cases: Iterable[Case]) -> tuple[list[Case], list[Case]]:
+    """The cases in two: those that are the first of their operators, and the others."""
+    seen: set[frozenset[str]] = set()
+    firsts: list[Case] = []
+    others: list[Case] = []
+    for case in cases:
+        operators = operators_of(case)
+        (others if operators in seen else firsts).append(case)
+        seen.add(operators)
+    return firsts, others
+
+
 def check_that_none_is_lost(cases: Sequence[Case], backend: str) -> None:
     """Fail unless every case passes that the record does not name."""
     outcomes = onnx_conformance.run_cases(cases, backend, jobs=1)
@@ -64,24 +76,31 @@ def check_that_none_is_lost(cases: Sequence[Case], backend: str) -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_importer_loses_no_test(part: int) -> None:
     """Every test on the interpreter."""
-    check_that_none_is_lost(tested()[part::PARTS], "interpreter")
+    check_that_none_is_lost(cases_tested()[part::PARTS], "interpreter")
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_native_code_loses_no_operator(part: int) -> None:
+    """The first test of each operator."""
+    firsts, _ = firsts_and_others(slice_of_operators(cases_tested()))
+    check_that_none_is_lost(firsts[part::PARTS], "cpu")
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_native_code_loses_no_test(part: int) -> None:
-    """A slice with all operators; `make conformance` makes native code of all tests.
+    """Others of the same operators; `make conformance` makes native code of all tests.
 
     `test_cpu_nodes.py` compares the kernels with what the interpreter computes.
     """
-    some = list(slice_of_operators(tested()))
-    check_that_none_is_lost(some[part::PARTS], "cpu")
+    _, others = firsts_and_others(slice_of_operators(cases_tested()))
+    check_that_none_is_lost(others[part::PARTS], "cpu")
 
 
 def test_the_slice_has_all_operators() -> None:
-    some = list(slice_of_operators(tested()))
-    plain = [case for case in tested() if SPELLED_OUT not in case.name]
+    some = list(slice_of_operators(cases_tested()))
+    plain = [case for case in cases_tested() if SPELLED_OUT not in case.name]
     assert {*map(operators_of, some)} >= {*map(operators_of, plain)}
-    assert len(some) > len(tested()) / 5
+    assert len(some) > len(cases_tested()) / 5
 
 
 def test_the_record_names_tests():
