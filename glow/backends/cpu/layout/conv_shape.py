@@ -9,8 +9,10 @@ from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import WinogradConfig
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
 from glow.backends.cpu.kernels.winograd.cost import (
     choose_winograd,
@@ -270,6 +272,24 @@ def choose_int8_winograd(
         tiling.config,
         cycles,
         cost.direct_cycles(spec, target) - cycles,
+    )
+
+
+def conv2d_spec(shape: ConvShape, lanes: int, element: Attribute) -> Conv2dSpec:
+    """A convolution of floats as its packing sees it."""
+    window = Window(
+        shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
+    )
+    return Conv2dSpec(
+        shape.batch,
+        shape.input_channels,
+        shape.output_channels,
+        window,
+        groups=shape.group,
+        lanes=lanes,
+        plain_input=shape.plain_input,
+        has_bias=True,
+        element=element,
     )
 
 

@@ -50,6 +50,7 @@ from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
     choose_int8_winograd,
+    conv2d_spec,
     has_word_dot,
     int8_conv2d_spec,
     tuned_winograd_tile,
@@ -57,7 +58,6 @@ from glow.backends.cpu.layout.conv_shape import (
 )
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
-from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
 
@@ -172,20 +172,7 @@ class TargetPacker:
         return replace(spec, step=min(self.dot_bytes, block_lanes))
 
     def _conv2d_spec(self, shape: ConvShape, element: Attribute = f32) -> Conv2dSpec:
-        window = Window(
-            shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
-        )
-        return Conv2dSpec(
-            shape.batch,
-            shape.input_channels,
-            shape.output_channels,
-            window,
-            groups=shape.group,
-            lanes=self.lanes,
-            plain_input=shape.plain_input,
-            has_bias=True,
-            element=element,
-        )
+        return conv2d_spec(shape, self.lanes, element)
 
     def matmul(
         self, weights: Array, rows: int, config: MatmulConfig | None = None

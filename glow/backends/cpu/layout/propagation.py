@@ -15,7 +15,13 @@ from glow.backends.cpu.layout.layout import Layout, blocked_source
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weight_table import dtype_of
-from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, element_type
+from glow.dialects.weights import constant_value
+from glow.passes.rewriting.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    element_type,
+    name_of,
+)
 from glow.passes.rewriting.scalar_bodies import has_scalar_body
 
 Rule = Callable[[Layout, NodeOp], SSAValue | None]
@@ -178,7 +184,88 @@ def propagate(layout: Layout, op: Operation) -> None:
     """Make a node work on blocks if its operands are in blocks."""
     if not isinstance(op, NodeOp):
         return
+    if isinstance(op, glow.ReshapeOp):
+        _cancel_reshape(op)
+        return
+    if (on_planes := _as_planes(op)) is not None:
+        op = on_planes
     rule = elementwise if has_scalar_body(op) else RULES.get(type(op))
     result = None if rule is None else rule(layout, op)
     if result is not None:
         layout.replace(NodeBuilder(op), result)
+
+
+def _cancel_reshape(op: glow.ReshapeOp) -> None:
+    """Rows that were planes and are planes again."""
+    before = op.input.owner
+    if isinstance(before, glow.ReshapeOp) and before.input.type == op.result.type:
+        NodeBuilder(op).replace(before.input)
+
+
+def _as_planes(op: NodeOp) -> NodeOp | None:
+    """A node on rows [N, C, L] that are planes [N, C, 1, L] in blocks as one on the planes.
+
+    Convolutions of one axis are those of planes one high, and what is between them is not:
+
+        %0 = cpu.unpack %conv channels 64 : tensor<1x64x1x2048xf32>
+        %1 = glow.reshape %0 : tensor<1x64x2048xf32>
+        %2 = glow.tanh %1 : tensor<1x64x2048xf32>
+      becomes
+        %0 = cpu.unpack %conv channels 64 : tensor<1x64x1x2048xf32>
+        %1 = glow.tanh %0 : tensor<1x64x1x2048xf32>
+        %2 = glow.reshape %1 : tensor<1x64x2048xf32>
+    """
+    knows = has_scalar_body(op) or isinstance(op, glow.SliceOp)
+    if not knows or len(op.results) != 1 or len(shape_of(op.results[0])) != ROWS:
+        return None
+    if not any(map(_is_blocked_plane, op.operands)):
+        return None
+    builder, result = NodeBuilder(op), op.results[0]
+    attributes = attributes_of(op)
+    for name, unit in AXES_OF_SLICES.items() if isinstance(op, glow.SliceOp) else ():
+        attributes[name] = _with_height(op.attributes_view().ints(name), unit)
+    plane = builder.create(
+        type(op),
+        [_plane(builder, value) for value in op.operands],
+        attributes,
+        types=[tensor_type(_with_height(shape_of(result), 1), element_type(result))],
+        regions=[region.clone() for region in op.regions],
+    )
+    builder.replace(builder.reshape(plane, shape_of(result)))
+    assert isinstance(plane.owner, NodeOp)
+    return plane.owner
+
+
+ROWS = 3
+"""The axes of rows: images, channels, pixels."""
+
+AXES_OF_SLICES = {"starts": 0, "sizes": 1, "steps": 1}
+"""What a slice says for each axis, and what of a plane's height of one."""
+
+
+def _with_height(numbers: Sequence[int], unit: int) -> tuple[int, ...]:
+    """One number for each axis of planes that are one high."""
+    return (*numbers[: PLANE[0]], unit, *numbers[PLANE[0] :])
+
+
+def _is_blocked_plane(value: SSAValue) -> bool:
+    """Whether rows are planes in blocks."""
+    before = value.owner
+    if len(shape_of(value)) != ROWS or not isinstance(before, glow.ReshapeOp):
+        return False
+    is_plane = shape_of(before.input) == _with_height(shape_of(value), 1)
+    return is_plane and blocked_source(before.input) is not None
+
+
+def _plane(builder: NodeBuilder, value: SSAValue) -> SSAValue:
+    """Rows, or what is repeated along some axes of rows, as planes."""
+    shape, before = shape_of(value), value.owner
+    if all(size == 1 for size in shape):
+        return value
+    plane = _with_height((1,) * (ROWS - len(shape)) + shape, 1)
+    if isinstance(before, glow.ReshapeOp) and shape_of(before.input) == plane:
+        return before.input
+    array = constant_value(value)
+    if array is None:
+        return builder.reshape(value, plane)
+    return builder.constant(array.reshape(plane), f"{name_of(value)}.plane")
