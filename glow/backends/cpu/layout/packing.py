@@ -196,13 +196,12 @@ class TargetPacker:
         self, weights: Array, rows: int, widens: bool = False
     ) -> MatmulSpec:
         depth, columns = weights.shape
-        element = _element_of(weights)
         spec = MatmulSpec(
             rows,
             columns,
             depth,
             has_bias=True,
-            element=element,
+            element=_element_of(weights),
             widens=widens,
             step=product_step(depth, self.target),
         )
@@ -283,10 +282,7 @@ class TargetPacker:
         return kernel.unpack(packed, spec, self.target)
 
     def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
-        """Whether the weights of a product of f32 are stored as bf16.
-
-        Only by choice, and where reading them is what takes the time.
-        """
+        """Whether weights of f32 are stored as bf16: by choice, where reading takes the time."""
         spec = MatmulSpec(rows, columns, depth)
         halved = self.numerics == "fast" and depth % 2 == 0
         level = int(halved and spec.is_bound_by_reading(self.target))
@@ -330,10 +326,9 @@ class TargetPacker:
     def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
         """The levels of Strassen's product; 0 where the direct one is faster."""
         most = {"exact": 0, "default": 1, "fast": 2}[self.numerics]
+        shape = rows, columns, depth
         for levels in range(most, 0, -1):
-            spec = StrassenSpec(rows, columns, depth, levels=levels)
-            if spec.is_profitable(self.target):
-                shape = rows, columns, depth
+            if StrassenSpec(*shape, levels=levels).is_profitable(self.target):
                 return choose_level("strassen", shape, levels, self.target)
         return 0
 
