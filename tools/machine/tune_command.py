@@ -71,7 +71,8 @@ def add_tune_command(parser: argparse.ArgumentParser) -> None:
         "--remote",
         metavar="ssh://BOARD",
         help="build here for the target, measure there by one thread: a machine with "
-        "Python that ssh reaches without asking",
+        "Python that ssh reaches without asking, or a node of the Ray cluster at "
+        "ray://HEAD:PORT",
     )
     parser.add_argument(
         "--fit",

@@ -1,5 +1,7 @@
 """The connection to a board that measures: `ssh`, a Python there, and `runner.py` in it.
 
+A node of a Ray cluster is reached by `ray_runner.py` in the place of `ssh`.
+
 A board may die of what it measures: an instruction that it does not have, too little memory. Then
 it is asked again, for one program at a time; the one that it dies of again is given up, and who
 asked is told. When it cannot be reached any more, that is an error.
@@ -12,11 +14,13 @@ import json
 import math
 import select
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -27,7 +31,8 @@ if TYPE_CHECKING:
     from glow.lowering.target.target import Target
     from glow.tuning.search import Job
 
-SCHEME = "ssh"
+SCHEME, RAY_SCHEME = "ssh", "ray"
+RAY_RUNNER = "glow.host.devices.ray_runner"
 PYTHON = "python3"
 BOOTSTRAP = "import sys; exec(sys.stdin.buffer.read({size}), globals())"
 ANSWER_SECONDS = 120.0
@@ -66,6 +71,15 @@ class BoardError(Exception):
     """The runner has ended, or does not answer."""
 
 
+def runner_command(address: str) -> list[str]:
+    """The command that runs another one at an address; raises GlowError."""
+    if not address.startswith(f"{RAY_SCHEME}://"):
+        return ssh_command(address)
+    if find_spec("ray") is None:
+        raise GlowError(f"{address} needs Ray", hint="pip install 'glow-xdsl[ray]'")
+    return [sys.executable, "-m", RAY_RUNNER, address]
+
+
 def ssh_command(address: str) -> list[str]:
     """The command that runs Python at `ssh://[user@]host[:port]`; raises GlowError."""
     try:
@@ -81,7 +95,8 @@ def ssh_command(address: str) -> list[str]:
         or parts.path.strip("/")
     ):
         raise GlowError(
-            f"'{address}' is no board", hint="--remote ssh://[user@]host[:port]"
+            f"'{address}' is no board",
+            hint="--remote ssh://[user@]host[:port] or ray://head:port",
         )
     command = ["ssh", "-o", "BatchMode=yes"]
     command += ["-p", str(port)] if port else []
@@ -101,7 +116,7 @@ class Board:
 
     def __post_init__(self) -> None:
         self._errors = tempfile.TemporaryFile()
-        self._command = ssh_command(self.address)
+        self._command = runner_command(self.address)
         try:
             self._start()
         except BoardError as error:
@@ -177,7 +192,9 @@ class Board:
                 stderr=self._errors,
             )
         except OSError as error:
-            raise BoardError(f"cannot run ssh: {error.strerror}") from error
+            raise BoardError(
+                f"cannot run {self._command[0]}: {error.strerror}"
+            ) from error
         self._loaded = set()
         self.machine = str(self._exchange([source])["machine"])
 

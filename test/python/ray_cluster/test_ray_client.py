@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import shutil
@@ -127,3 +128,36 @@ def test_a_cluster_by_its_address(head, tmp_path):
     wrong, *rest = found.stdout.splitlines()
     assert "must have shape [1, 1, 8, 8]" in wrong
     assert rest == ["right", "lost: True", "closed"]
+
+
+def test_a_node_measures_candidates(head, monkeypatch):
+    """What it dies of is left out; where the cluster is gone, that is one line."""
+    from glow.dialects.errors import GlowError
+    from glow.lowering.target.target import host_target
+    from glow.tools.machine.bench import kernel_library
+    from glow.tuning.remote.board import Board, Program
+
+    def program(body):
+        text = f"define void @kernel(ptr %x, i64 %n) {{\n{body}\n  ret void\n}}\n"
+        library = kernel_library(text + "declare void @llvm.trap()", host_target())
+        return Program([library], [("floats", 4096)], [(0, "kernel", [0], [7])])
+
+    address, group, environment = head
+    for name in (name for name in environment if name.startswith("RAY_")):
+        monkeypatch.setenv(name, environment[name])
+    told = []
+    board = Board(address, told.append)
+    assert board.machine == os.uname().machine
+    programs = {
+        "deadly": program("  call void @llvm.trap()"),
+        "fine": program("  store volatile i64 %n, ptr %x"),
+    }
+    deadly, fine = board.measure(programs, 1, 1 << 20)
+    assert math.isinf(deadly.warm)
+    assert 0 < fine.warm < 1
+    (line,) = told
+    assert f"{address}: deadly is left out: the runner has ended (" in line
+    os.killpg(group, signal.SIGKILL)
+    with pytest.raises(GlowError, match=f"{address}: the runner has ended"):
+        board.measure({"fine": programs["fine"], "next": programs["fine"]}, 1, 1 << 20)
+    board.close()

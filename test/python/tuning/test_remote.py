@@ -19,6 +19,7 @@ from glow.options import CompileOptions
 from glow.tools.glow import run_glow
 from glow.tools.machine.bench import kernel_library, network_program
 from glow.tuning.choices import MEASURED, tuning_file
+from glow.tuning.remote import board as board_module
 from glow.tuning.remote.board import Board, Program
 from glow.tuning.search import Job
 
@@ -131,6 +132,13 @@ def test_a_board_that_is_gone_is_one_line(reachable: Path) -> None:
 def test_addresses_of_no_board(address: str) -> None:
     with pytest.raises(GlowError, match="is no board"):
         Board(address, print)
+
+
+def test_nodes_of_a_cluster_need_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_module, "find_spec", lambda name: None)
+    with pytest.raises(GlowError, match="ray://head:10001 needs Ray") as caught:
+        Board("ray://head:10001", print)
+    assert "glow-xdsl[ray]" in str(caught.value.hint)
 
 
 def test_command_lines_that_make_no_sense(reachable: Path, model: Path) -> None:
