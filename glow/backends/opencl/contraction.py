@@ -101,19 +101,22 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
         verify_form(op, lhs.dimensions, rhs.dimensions, accumulated)
     operands = NarrowOperands(low, lhs, rhs)
     layout = low.layout(op.acc)
-    results = list(low.registers(op.acc))
-    places = product(*map(range, layout.shape), enumerate(layout.chunks))
-    for number, (*place, (piece, (first, width))) in enumerate(places):
+    results: list[SSAValue] = []
+    for place in product(*map(range, layout.shape)):
         where = dict(zip(accumulated, place, strict=False))
-        for step in range(rhs.layout.width):
-            if by_lane:
-                row = operands.lane_factors(where, piece, step)
-            else:
-                row = operands.repeated(where, width, step)
-            column = operands.column(where, first, width, step)
+        for piece, (first, width) in enumerate(layout.chunks):
             type_ = register_type(layout.element, width)
-            factors = extended(low, lhs, row, type_), extended(low, rhs, column, type_)
-            results[number] = multiply_accumulate(low, results[number], *factors)
+            total = low.registers(op.acc)[len(results)]
+            for step in range(rhs.layout.width):
+                if by_lane:
+                    row = operands.lane_factors(where, piece, step)
+                else:
+                    row = operands.repeated(where, width, step)
+                column = operands.column(where, first, width, step)
+                left = extended(low, lhs, row, type_)
+                right = extended(low, rhs, column, type_)
+                total = multiply_accumulate(low, total, left, right)
+            results.append(total)
     low.set_registers(op.result, results)
 
 
