@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
+from glow.backends.divided import KNOWN_PARTS
+from glow.backends.stored_models import Entries, entries_of, find_entry
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import WEIGHT_GROWTH
@@ -39,7 +41,6 @@ from glow.runtime.caches.model_cache import (
     maps_models,
     model_key,
 )
-from glow.runtime.caches.model_file import StoredModel
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.threads.switch_interval import frequent_switches
 from glow.sequence_model import with_sequences
@@ -48,6 +49,7 @@ from glow.tensor_info import Signature
 from glow.tuning import choices
 
 if TYPE_CHECKING:
+    from glow.backends.divided import Parts
     from glow.compiler import Model
     from glow.model_source import OnnxModel
     from glow.passes.quantization.options import QuantizationOptions
@@ -154,22 +156,24 @@ def compile(
 def compile_known(model: Model, options: CompileOptions) -> RunnableModel:
     """A model from the cache of models, else compiled and stored in it."""
     source = find_source(model, options)
-    stored = source and ModelCache().load(source.key, source.find)
-    if stored is None:
+    entry = source and find_entry(source.key, source.find, options)
+    stored = entry and entry.stored
+    if entry is not None and entry.model is not None:
+        _warn(entry.stored.warnings)
+        return entry.model
+    if stored is None or isinstance(stored.signature, Signature):
         notes = ImportNotes()
-        with working(options):
+        with working(options, known := entry.parts if entry else {}):
             from glow.compiler import compile_model
 
             compiled = compile_model(model, options, notes)
-        kept = source and _keep(source, _stored(compiled, notes), options)
+        kept = source and _keep(source, options, compiled, notes, known=known)
         if isinstance(compiled, CompiledModel):
             _warn(notes.warnings)
             return kept or compiled
         signature = compiled.signature
     else:
         _warn(stored.warnings)
-        if isinstance(stored.signature, Signature):
-            return _loaded(stored, options)
         signature = stored.signature
     specializer = StoredSpecializer(ModelSource(cast("OnnxModel", model)), options)
     from glow.bucketing.bucketed_model import open_model
@@ -205,66 +209,52 @@ class StoredSpecializer:
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
         options, source = self.find_program(shapes, answers)
-        stored = source and ModelCache().load(source.key, source.find)
-        if stored is not None:
-            _warn(stored.warnings)
-            model = stored.program and _loaded(stored, options)
-            return Program(model, tuple(stored.asks))
+        entry = source and find_entry(source.key, source.find, options)
+        if entry is not None and (entry.model or not entry.stored.parts):
+            _warn(entry.stored.warnings)
+            return Program(entry.model, tuple(entry.stored.asks))
         notes = ImportNotes()
-        with working(options):
+        with working(options, known := entry.parts if entry else {}):
             from glow.compiler import compile_step
 
             program = compile_step(self.source.model, options, answers, notes)
-        asks = program.asks
-        kept = source and _keep(source, _stored(program.model, notes, asks), options)
+        kept = source and _keep(
+            source, options, program.model, notes, program.asks, known
+        )
         _warn(notes.warnings)
         return program if kept is None else replace(program, model=kept)
 
 
 def _keep(
-    source: Source, stored: StoredModel | None, options: CompileOptions
+    source: Source,
+    options: CompileOptions,
+    model: RunnableModel | None,
+    notes: ImportNotes,
+    asks: Sequence[str] = (),
+    known: Parts | None = None,
 ) -> CompiledModel | None:
     """Store a model in the cache; that model as it is there, if it stays in its file."""
-    if stored is None:
+    entries = entries_of(source.key, model, notes, asks, known)
+    if not entries:
         return None
-    store_later(cache := ModelCache(), source, stored)
-    if stored.program is None or not maps_models():
+    store_later(ModelCache(), source, entries)
+    if not isinstance(model, CompiledModel) or not maps_models():
         return None
     wait_for_stores()
-    found = cache.load(source.key, source.find)
-    return _loaded(found, options) if found and found.program else None
-
-
-def _stored(
-    model: RunnableModel | None, notes: ImportNotes, asks: Sequence[str] = ()
-) -> StoredModel | None:
-    """What the cache keeps of a model or of a program; None where that cannot be kept."""
-    if model is None:
-        nothing = Signature((), ())
-        return StoredModel(nothing, None, notes.warnings, notes.files, asks)
-    program = None
-    if isinstance(model, CompiledModel):
-        program = get_backend(model.backend).stored_program(model.function)
-        if program is None:
-            return None
-    return StoredModel(model.signature, program, notes.warnings, notes.files, asks)
-
-
-def _loaded(stored: StoredModel, options: CompileOptions) -> CompiledModel:
-    """A model or a program that the cache has."""
-    assert stored.program is not None
-    assert isinstance(stored.signature, Signature)
-    backend = get_backend(options.backend)
-    function = backend.load_program(stored.program, options.threads, options.device)
-    return CompiledModel(stored.signature, function, options.backend)
+    found = find_entry(source.key, source.find, options)
+    return found and found.model
 
 
 @contextlib.contextmanager
-def working(options: CompileOptions) -> Generator[None]:
-    """What goes on around a compilation."""
+def working(options: CompileOptions, known: Parts) -> Generator[None]:
+    """What goes on around a compilation, which has some parts of the network already."""
     backend = get_backend(options.backend)
-    with frequent_switches(), preparing(backend), files_held():
-        yield
+    token = KNOWN_PARTS.set(known)
+    try:
+        with frequent_switches(), preparing(backend), files_held():
+            yield
+    finally:
+        KNOWN_PARTS.reset(token)
 
 
 @contextlib.contextmanager
@@ -361,15 +351,17 @@ def _described(options: CompileOptions) -> dict[str, object]:
     return {**parts, "quantize": Path(quantize)} if isinstance(quantize, str) else parts
 
 
-def store_later(cache: ModelCache, source: Source, model: StoredModel) -> None:
+def store_later(cache: ModelCache, source: Source, entries: Entries) -> None:
     """Stores a model in a thread of its own, which leaves the cores to inferences.
 
     The model before it is stored first: no more than one waits with all its weights.
     """
 
     def store() -> None:
-        if source.is_unchanged() and has_files(model, source.find, 1, rest):
-            cache.store(source.key, model, rest)
+        (_, whole), unchanged = entries[-1], source.is_unchanged()
+        if unchanged and has_files(whole, source.find, 1, rest):
+            for key, stored in entries:
+                cache.store(key, stored, rest)
 
     wait_for_stores()
     thread = threading.Thread(target=store, name="glow-store")

@@ -6,10 +6,9 @@
     loops    a function a kernel, and main               scf, vector, memref, arith, math, func
     ...      what the backend exports: llvm, asm, obj
 
-Which phases there are is the backend's to say (`Backend.pipeline`). `lower` stops after one and
-returns what it has; `compile_model` goes on and returns a model that runs. `lower_to` and
-`compile` are the same for callers with keyword arguments. `glow.compile` is
-`glow.compilation.compile`, which comes here for models that are not in its cache.
+Which phases there are is the backend's to say (`Backend.pipeline`). `lower` stops after one,
+`compile_model` returns a model that runs; `lower_to` and `compile` are the same with keyword
+arguments. `glow.compile` (`glow.compilation`) comes here for models that its cache has not.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import PassPipeline
 
 from glow.backends.backend import backends_in, get_backend, loaded_backends
+from glow.backends.divided import maker_name
 from glow.backends.pipeline import (
     GRAPH,
     INSTR,
@@ -148,7 +148,7 @@ def compile_module(module: ModuleOp, options: CompileOptions) -> CompiledModel:
     run_phases(module, last, options, watch)
     function = backend.compile(module, options)
     check_files()
-    return CompiledModel(signature, function, options.backend)
+    return CompiledModel(signature, function, maker_name(backend, function))
 
 
 def run_phases(

@@ -13,24 +13,28 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from glow.backends.backend import Backend, CompiledFunction, get_backend
 from glow.backends.device import Device
+from glow.backends.divided import KNOWN_PARTS, DividedBackend
 from glow.backends.pipeline import GRAPH, Passes, Phase, Pipeline
 from glow.dialects.errors import GlowError
 from glow.options import HOST, CompileOptions
+from glow.runtime.caches.network_part import NetworkPart
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
+    from glow.compiled_model import CompiledModel
     from glow.dialects.node import NodeOp
-    from glow.runtime.native_function import NativeProgram
+    from glow.tensor_info import Signature
 
 PARTS = "parts"
 
 
-class FallbackBackend(Backend):
+class FallbackBackend(DividedBackend):
     """Backends in the order in which they are asked."""
 
     def __init__(self, name: str) -> None:
@@ -41,8 +45,9 @@ class FallbackBackend(Backend):
             raise GlowError(f"backend '{twice}' is named twice in '{name}'")
         self.name = name
         self.members = list(map(get_backend, names))
-        # What the last one takes alone may be kept where it keeps models.
-        self.caches_models = self.last.caches_models
+        self.caches_models = any(one.caches_models for one in self.members)
+        self._makers: WeakKeyDictionary[CompiledFunction, Backend] = WeakKeyDictionary()
+        """Of networks that one backend has taken alone."""
 
     @property
     def last(self) -> Backend:
@@ -80,10 +85,7 @@ class FallbackBackend(Backend):
 
     def options_of(self, member: Backend, options: CompileOptions) -> CompileOptions:
         """The options of one: a device if it is its own, a target if it knows it."""
-        device = None
-        if options.device is not None:
-            found = self.find_device(options.device)
-            device = found.name if found in member.devices() else None
+        device = self.own_device(member, options.device)
         own = replace(options, backend=member.name, device=device)
         if options.target == HOST:
             return own
@@ -92,6 +94,13 @@ class FallbackBackend(Backend):
         except GlowError:
             return replace(own, target=HOST, target_core=None)
         return own
+
+    def own_device(self, member: Backend, device: str | None) -> str | None:
+        """The name of a device that is the member's own; raises GlowError for an unknown one."""
+        if device is None:
+            return None
+        found = self.find_device(device)
+        return found.name if found in member.devices() else None
 
     def pipeline(self, options: CompileOptions) -> Pipeline:
         """The first one's graph, divided."""
@@ -117,7 +126,6 @@ class FallbackBackend(Backend):
 
     def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
         """The parts, compiled one by one; that of a network in one part as it is."""
-        from glow.backends.fallback.parts_function import PartsFunction
         from glow.compiler import compile_module, run_passes
         from glow.host.partition_plan import part_options, split_module
         from glow.passes.graph.partition.calls import is_divided
@@ -125,20 +133,46 @@ class FallbackBackend(Backend):
         if not is_divided(module):  # Text with nodes that no graph pass knows.
             run_passes(module, self.pipeline(options)[PARTS].passes)
         if not is_divided(module):  # A network without nodes.
-            return compile_module(module, self.options_of(self.last, options)).function
+            own = self.options_of(self.last, options)
+            function = compile_module(module, own).function
+            self.note_maker(function, self.last)
+            return function
         plan = split_module(module)
-        models = [
-            compile_module(
-                part.module,
-                part_options(self.options_of(get_backend(part.backend), options), part),
+        known = KNOWN_PARTS.get({})
+        parts: list[tuple[NetworkPart, CompiledModel]] = []
+        for part in plan.parts:
+            member = get_backend(part.backend)
+            place = NetworkPart(
+                part.name, part.device, member.name, part.takes, part.gives
             )
-            for part in plan.parts
-        ]
-        if len(models) == 1:
-            (part,) = plan.parts
-            if part.takes == plan.inputs and part.gives == plan.outputs:
-                return models[0].function
-        return PartsFunction(plan, models)
+            if place not in known:
+                own = part_options(self.options_of(member, options), part)
+                model = compile_module(part.module, own)
+            else:
+                model = known[place]
+            parts.append((place, model))
+        return self.joined(plan.signature, parts)
+
+    def joined(
+        self, signature: Signature, parts: Sequence[tuple[NetworkPart, CompiledModel]]
+    ) -> CompiledFunction:
+        """The function of a network in parts; that of a single one as it is."""
+        from glow.backends.fallback.parts_function import PartsFunction
+
+        inputs, outputs = (
+            tuple(info.name for info in infos)
+            for infos in (signature.inputs, signature.outputs)
+        )
+        (part, model), *others = parts
+        if not others and (part.takes, part.gives) == (inputs, outputs):
+            self.note_maker(model.function, get_backend(part.backend))
+            return model.function
+        return PartsFunction(inputs, outputs, parts)
+
+    def note_maker(self, function: CompiledFunction, maker: Backend) -> None:
+        """Remember who made a function alone, as far as functions can be referred to."""
+        with suppress(TypeError):
+            self._makers[function] = maker
 
     def prepare(self) -> None:
         """Each, whatever another one raises."""
@@ -146,15 +180,20 @@ class FallbackBackend(Backend):
             with suppress(Exception):
                 one.prepare()
 
-    def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
-        """That of a network that the last one takes alone."""
-        return self.last.stored_program(function)
+    def maker(self, function: CompiledFunction) -> Backend | None:
+        """The one that has made a function alone."""
+        try:
+            return self._makers.get(function)
+        except TypeError:
+            return None
 
-    def load_program(
-        self, program: NativeProgram, threads: int | None, device: str | None = None
-    ) -> CompiledFunction:
-        """By the last one."""
-        return self.last.load_program(program, threads, device)
+    def parts_of(
+        self, function: CompiledFunction
+    ) -> Sequence[tuple[NetworkPart, CompiledModel]]:
+        """The parts of a network that several have made."""
+        from glow.backends.fallback.parts_function import PartsFunction
+
+        return function.parts if isinstance(function, PartsFunction) else ()
 
     def devices(self) -> Sequence[Device]:
         """Those of all."""

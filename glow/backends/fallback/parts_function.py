@@ -21,7 +21,7 @@ from glow.compiled_model import NO_VARIABLES, Array, CompiledModel, output_error
 from glow.runtime.array_pool import ArrayPool
 
 if TYPE_CHECKING:
-    from glow.host.partition_plan import PartitionPlan
+    from glow.runtime.caches.network_part import NetworkPart
     from glow.tensor_info import TensorInfo
 
 KEPT_ARRAYS = 16
@@ -118,15 +118,15 @@ def device_of(model: CompiledModel) -> str | None:
 class Wiring:
     """Makes the steps: gives each value a number, and a second one outside of its device."""
 
-    def __init__(self, plan: PartitionPlan) -> None:
+    def __init__(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         self.steps: list[Step] = []
         self.numbers: dict[tuple[str, str | None], int] = {}
         """The number of a value on a device; on the host for None."""
         self.places: dict[str, str | None] = {}
         """The device that has a value."""
-        self.results = frozenset(plan.outputs)
+        self.results = frozenset(outputs)
         self.pool = ArrayPool(KEPT_ARRAYS)
-        for name in plan.inputs:
+        for name in inputs:
             self.give(name, None)
 
     def give(self, name: str, device: str | None) -> int:
@@ -185,31 +185,39 @@ def _read_by(step: Step) -> Sequence[int]:
 class PartsFunction:
     """A network in parts; several threads may call it at once."""
 
-    def __init__(self, plan: PartitionPlan, models: Sequence[CompiledModel]) -> None:
-        """The models are those of the plan's parts in order."""
-        self._plan = plan
-        self._models = models
-        wiring = Wiring(plan)
-        for part, model in zip(plan.parts, models, strict=True):
+    def __init__(
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        parts: Sequence[tuple[NetworkPart, CompiledModel]],
+    ) -> None:
+        """The network's inputs and outputs by name, and its parts, each behind those that it
+        takes values from.
+        """
+        self.parts = parts
+        self._names = inputs, outputs
+        wiring = Wiring(inputs, outputs)
+        for part, model in parts:
             wiring.add(part.takes, part.gives, model)
-        self._outputs = [wiring.take(name, None) for name in plan.outputs]
+        self._outputs = [wiring.take(name, None) for name in outputs]
         self._steps = wiring.with_forgetting(self._outputs)
-        self._free = [None] * (len(wiring.numbers) - len(plan.inputs))
+        self._free = [None] * (len(wiring.numbers) - len(inputs))
         variables: dict[str, Array] = {}
-        for model in models:
+        for _, model in parts:
             variables |= model.variables
         self.variables: Mapping[str, Array] = variables or NO_VARIABLES
 
     @property
     def details(self) -> str:
         """The parts, for people."""
-        return ", ".join(f"{part.name} on {part.device}" for part in self._plan.parts)
+        return ", ".join(f"{part.name} on {part.device}" for part, _ in self.parts)
 
     def copy(self) -> PartsFunction:
         """The same parts with variables of their own, which have the values of these."""
         from copy import deepcopy
 
-        return PartsFunction(self._plan, [deepcopy(model) for model in self._models])
+        copies = [(part, deepcopy(model)) for part, model in self.parts]
+        return PartsFunction(*self._names, copies)
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs for inputs of the right shapes and dtypes."""

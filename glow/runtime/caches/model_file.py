@@ -16,13 +16,14 @@ import mmap
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from glow.open_sizes import OpenSignature, OpenTensorInfo, Padding
 from glow.runtime.buffers import aligned_empty
+from glow.runtime.caches.network_part import NetworkPart
 from glow.runtime.constants import Piece, borrow_ahead
 from glow.runtime.executable import Bytes
 from glow.runtime.file_blocks import (
@@ -36,7 +37,7 @@ from glow.runtime.file_blocks import (
 from glow.runtime.native_function import Argument, NativeProgram, NativeVariable
 from glow.tensor_info import Signature, TensorInfo
 
-MAGIC = b"glowmod4"
+MAGIC = b"glowmod5"
 PREFIX = struct.Struct("<8sQ32s")
 HEAD_SIZE = struct.Struct("<Q")
 
@@ -60,6 +61,10 @@ class StoredModel:
     """The hashes of the files of weights beside the model, by name."""
     asks: Sequence[str] = ()
     """The values on which the model's next program depends."""
+    backend: str = ""
+    """The one of several that has made the program."""
+    parts: Sequence[NetworkPart] = ()
+    """Of a network of several backends, whose programs are stored one by one."""
 
     @property
     def size(self) -> int:
@@ -213,7 +218,14 @@ def _stored(
         head["warnings"],
         head["files"],
         head["asks"],
+        head["backend"],
+        tuple(map(_part, head["parts"])),
     )
+
+
+def _part(entry: Sequence[Any]) -> NetworkPart:
+    name, device, backend, takes, gives = entry
+    return NetworkPart(name, device, backend, tuple(takes), tuple(gives))
 
 
 def _pieces(head: Mapping[str, Any]) -> tuple[Sequence[Piece], Sequence[bytes]]:
@@ -255,6 +267,8 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "initial_blocks": checksums(program.initial.data, rest),
         "warnings": list(model.warnings),
         "files": dict(model.files),
+        "backend": model.backend,
+        "parts": list(map(astuple, model.parts)),
     }
 
 
