@@ -91,7 +91,7 @@ def test_bits(
         assert found.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("target", ["avx512", "scalar"])
+@pytest.mark.parametrize("target", ["host", "scalar"])
 def test_bits_of_unsigned_weights_without_bias(target: str) -> None:
     shape = (9,), 30, 20
     module = product(*shape, "row", bias=False, storage="ui8")
