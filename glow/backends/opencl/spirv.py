@@ -22,17 +22,21 @@ from xdsl.dialects.llvm import LLVMFunctionType, LLVMPointerType
 from xdsl.ir import Attribute, Region
 
 from glow.backends.opencl.contraction import WIDEST, contract
-from glow.dialects import vector
+from glow.dialects import arith, vector
 from glow.dialects.errors import GlowError
 from glow.dialects.memref import PrefetchOp
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.kernel import is_kernel
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_function_body
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering, entry
-from glow.lowering.loops_to_llvm.layout import RegisterLayout, layout_of
+from glow.lowering.loops_to_llvm.layout import (
+    RegisterLayout,
+    boolean_like,
+    layout_of,
+)
 from glow.lowering.loops_to_llvm.rules import RULES
 from glow.lowering.target.target import Target
-from glow.lowering.type_guards import is_memref
+from glow.lowering.type_guards import is_memref, is_vector
 
 TRIPLE = "spirv64v1.2-unknown-unknown"
 GLOBAL = LLVMPointerType(IntAttr(1))
@@ -59,7 +63,22 @@ sys.stdout.buffer.write(machine.emit_object(module))
 of its passes make integers of 256 bits, which SPIR-V has not."""
 
 
-DEVICE_RULES = {**RULES, **dict([entry(vector.ContractOp, contract)])}
+def select(low: FunctionLowering, op: arith.SelectOp) -> None:
+    """A condition for each lane: before version 1.4 SPIR-V picks no whole vectors."""
+    conditions, types = low.registers(op.cond), low.layout(op.lhs).types
+    if is_vector(op.lhs.type) and not is_vector(op.cond.type):
+        (one,) = conditions
+        wanted = map(boolean_like, types)
+        repeated = {
+            type_: low.builder.splat(one, type_) for type_ in dict.fromkeys(wanted)
+        }
+        conditions = [repeated[boolean_like(type_)] for type_ in types]
+    operands = zip(conditions, low.flatten(op.lhs), low.flatten(op.rhs), strict=True)
+    low.bind(op.result, [low.builder.select(*triple) for triple in operands])
+
+
+OWN_RULES = [entry(vector.ContractOp, contract), entry(arith.SelectOp, select)]
+DEVICE_RULES = {**RULES, **dict(OWN_RULES)}
 
 
 class DeviceLowering(FunctionLowering):

@@ -119,6 +119,20 @@ def test_a_kernel_without_spirv_is_one_line() -> None:
         module_spirv(module, AVX2)
 
 
+def test_one_condition_picks_whole_vectors(tmp_path: Path) -> None:
+    """SPIR-V has that from version 1.4 on."""
+    text = KERNEL.format(operation="math.sqrt").replace(
+        "vector.store %1, %stack",
+        "%first = arith.cmpi eq, %i, %c0 : index\n"
+        "    %3 = arith.select %first, %0, %1 : vector<3xf32>\n"
+        "    vector.store %3, %stack",
+    )
+    module = parse_text(new_context(), text, "kernel.mlir")
+    (function,) = module.ops
+    assert "select <2 x i1>" in kernels_text([function], AVX2)
+    validate(module_spirv(module, AVX2), tmp_path)
+
+
 SUMS = """
 func.func @f(%a: memref<4x4xi8>, %b: memref<8x4xi8>, %y: memref<4x8xi32>, %lo: index, %hi: index) {
   %c0 = arith.constant 0 : index
