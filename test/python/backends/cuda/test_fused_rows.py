@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from support.gpu.assembler import assemble
 from support.gpu.mutants import removed
+from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt_each
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from glow import GlowError
@@ -243,3 +245,11 @@ def test_fused_rows_assemble(gpu_name: str, tmp_path: Path) -> None:
         assert "ld.global.f32" not in entry
         assert "st.global.f32" not in entry
     assert all(one.spills == 0 for one in assemble(text, gpu_name, tmp_path))
+
+
+@pytest.mark.skipif(find_mlir_opt() is None, reason=ABSENT)
+def test_upstream_reads_kernels() -> None:
+    kernels = [norm(6, 40).kernel, norm(1, 1028).kernel]
+    texts = [str(ModuleOp([kernel.module.clone()])) + "\n" for kernel in kernels]
+    for printed in mlir_opt_each(texts):
+        assert "gpu.shuffle" in printed

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from support.gpu.assembler import assemble
 from support.gpu.mutants import removed
+from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt_each
+from xdsl.dialects.builtin import ModuleOp
 
 from glow import GlowError
 from glow.backends.cpu import dialect as cpu
@@ -222,3 +224,11 @@ def test_steps_assemble(gpu_name: str, tmp_path: Path) -> None:
         one = found[f"step{k}"]
         assert one.spills == 0
         assert one.registers <= registers_of(spec.product) + 16
+
+
+@pytest.mark.skipif(find_mlir_opt() is None, reason=ABSENT)
+def test_upstream_reads_kernels() -> None:
+    kernels = [random_case(number).kernel() for number in range(2)]
+    texts = [str(ModuleOp([kernel.module.clone()])) + "\n" for kernel in kernels]
+    for printed in mlir_opt_each(texts):
+        assert "gpu.shuffle" in printed
