@@ -148,4 +148,5 @@ def test_matmul_integer(
     model = model_of(
         "MatMulInteger", computed, ["a", "b", *points], shape, onnx.TensorProto.INT32
     )
-    check(model, computed)
+    factors = computed["a"].astype(np.int32) - 7, computed["b"].astype(np.int32) - 99
+    check(model, computed, exact=[np.matmul(*factors)])
