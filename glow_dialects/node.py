@@ -321,8 +321,9 @@ class NodeOp(GlowOp):
 
     @property
     def inputs(self) -> Sequence[SSAValue]:
-        """The operands without the predicate."""
-        return self.operands[:-1] if self.predicate is not None else self.operands
+        """The operands without the predicate, whose size of four bytes is the last."""
+        sizes = cast(DenseArrayBase, self.properties[SEGMENTS]).data.data
+        return self.operands[:-1] if any(sizes[-4:]) else self.operands
 
     @property
     def is_quantized(self) -> bool:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -203,9 +203,9 @@ def _verify(data: Quantization) -> None:
 
 def quantization_of(value_type: Attribute) -> Quantization | None:
     """The quantization of a shaped type's elements, or None for other elements."""
-    if not (isa(value_type, TensorType) or isa(value_type, MemRefType)):
+    if not isinstance(value_type, TensorType | MemRefType):
         return None
-    element = value_type.element_type
+    element = cast("TensorType[Attribute]", value_type).element_type
     return element.data if isinstance(element, UniformQuantizedType) else None
 
 

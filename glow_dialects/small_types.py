@@ -42,11 +42,13 @@ SMALL_TYPES: dict[str, Attribute] = {
 """The types by the names of their dtypes in `ml_dtypes`."""
 
 _NAMES = {element: name for name, element in SMALL_TYPES.items()}
+_CLASSES = frozenset(map(type, _NAMES))
+"""Most elements are of none of these, which is known without their hash."""
 
 
 def is_small(element: Attribute) -> bool:
     """Whether an element type is one of storage only."""
-    return element in _NAMES
+    return type(element) in _CLASSES and element in _NAMES
 
 
 def is_small_float(element: Attribute) -> TypeGuard[ReducedPrecisionFloatType]:

@@ -5,23 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ContainerType, MemRefType, ShapedType, TensorType
+from xdsl.dialects.builtin import (
+    ContainerType,
+    MemRefType,
+    ShapedType,
+    TensorType,
+    VectorType,
+)
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.bounded_cache import bounded_cache
 
+SHAPED = frozenset((TensorType, MemRefType, VectorType))
+"""The usual ones: to ask whether a class is derived from an abstract one is dear."""
+
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
     """The static shape of a tensor or memref value or type."""
+    if type(value) in SHAPED:
+        return cast(ShapedType, value).get_shape()
     shaped = value.type if isinstance(value, SSAValue) else value
-    assert isinstance(shaped, ShapedType)
-    return shaped.get_shape()
+    assert type(shaped) in SHAPED or isinstance(shaped, ShapedType)
+    return cast(ShapedType, shaped).get_shape()
 
 
 def element_of(value: SSAValue | Attribute) -> Attribute:
     """The element type of a tensor or memref value or type."""
     shaped = value.type if isinstance(value, SSAValue) else value
-    assert isinstance(shaped, ContainerType)
+    assert type(shaped) in SHAPED or isinstance(shaped, ContainerType)
     return cast("ContainerType[Attribute]", shaped).get_element_type()
 
 

@@ -24,7 +24,6 @@ from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.hints import isa
 
 from glow.dialects.arrays import Array as Array
 from glow.dialects.arrays import bfloat16
@@ -43,6 +42,11 @@ _FLOATS: dict[type[Attribute], np.dtype[np.generic]] = {
     Float32Type: np.dtype(np.float32),
     Float64Type: np.dtype(np.float64),
 }
+_INTEGERS: dict[tuple[int, Signedness], np.dtype[np.generic]] = {
+    (width, sign): np.dtype(f"{'u' if sign is Signedness.UNSIGNED else ''}int{width}")
+    for width in (8, 16, 32, 64)
+    for sign in Signedness
+}
 
 
 def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
@@ -52,6 +56,13 @@ def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
     """
     if type(element_type) in _FLOATS:
         return _FLOATS[type(element_type)]
+    if type(element_type) is IntegerType:
+        integer = element_type
+        width, sign = integer.width.data, integer.signedness.data
+        if width == 1:
+            return np.dtype(np.bool_)
+        if (width, sign) in _INTEGERS:
+            return _INTEGERS[width, sign]
     if isinstance(element_type, BFloat16Type):
         return bfloat16()
     if isinstance(element_type, IndexType):
@@ -60,13 +71,6 @@ def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
         return dtype_of(storage_of(element_type.data))
     if (small := small_dtype(element_type)) is not None:
         return small
-    if isa(element_type, IntegerType):
-        width = element_type.width.data
-        if width == 1:
-            return np.dtype(np.bool_)
-        unsigned = element_type.signedness.data is Signedness.UNSIGNED
-        if width in (8, 16, 32, 64):
-            return np.dtype(f"{'u' if unsigned else ''}int{width}")
     raise GlowError(f"element type {element_type} has no NumPy dtype")
 
 

@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization, UniformQuantizedType, storage_cast
 from glow.dialects.quantized import is_quantized, parameters_of, stored_type
 from glow.dialects.weights import dtype_of
@@ -120,7 +121,7 @@ class EliminateEmptyTensorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        for child in list(op.walk()):
+        for child in all_operations(op):
             is_number = isinstance(child, glow.SplatOp | glow.ConstantOp)
             if isinstance(child, NodeOp) and child.results and not is_number:
                 eliminate_empty(child)

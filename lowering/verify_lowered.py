@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from glow.backends.backend import backends_in, get_backend
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, node_name
+from glow.dialects.operations import all_operations
 from glow.lowering.lower_nodes.legality import NONE, legality_of
 from glow.lowering.lower_nodes.lower_nodes import LOWERINGS
 from glow.passes.graph.verify_graph import check_dialects
@@ -34,7 +35,7 @@ class VerifyLoweredPass(ModulePass):
         legality = legality_of(self.backend)
         own = () if self.backend == NONE else get_backend(self.backend).dialects()
         check_dialects(op, "lowered", (*GRAPH_DIALECTS, *own))
-        for child in op.walk():
+        for child in all_operations(op):
             if not isinstance(child, NodeOp) or type(child) not in LOWERINGS:
                 continue
             if not legality.is_legal(child):

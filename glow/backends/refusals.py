@@ -13,6 +13,7 @@ from glow.backends.backend import DEFAULT_BACKEND, Backend
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, node_name
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import CastOp
 
 COPIED = (glow.ConstantOp, glow.SplatOp, arith.ConstantOp)
@@ -34,7 +35,7 @@ def is_asked_about(op: Operation) -> bool:
 def check_taken(module: ModuleOp, backend: Backend) -> None:
     """Raise GlowError for nodes that a backend does not take: all of them, with reasons."""
     found: list[Refusal] = []
-    for op in module.walk():
+    for op in all_operations(module):
         if is_asked_about(op) and (reason := backend.refuses(op)) is not None:
             found.append((op, [reason]))
     if found:

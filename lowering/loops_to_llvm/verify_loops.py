@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from glow.dialects.operations import all_operations
 from glow.lowering.loops_to_llvm.rules import RULES
 from glow.lowering.type_guards import is_memref
 
@@ -94,7 +95,7 @@ def verify_function(function: func.FuncOp) -> None:
         problem = layout_problem(type_)
         if problem is not None:
             raise VerifyException(f"argument of @{name}: {problem}")
-    for op in function.walk():
+    for op in all_operations(function):
         problem = problem_of(op)
         if problem is not None:
             raise VerifyException(f"{op.name} in @{name}: {problem}")

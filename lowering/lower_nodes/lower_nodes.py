@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from glow.dialects.node import NodeOp
+from glow.dialects.operations import all_operations
 from glow.lowering.lower_nodes import (
     attention,
     elementwise,
@@ -74,7 +75,7 @@ def should_lower(op: NodeOp, backend: Legality) -> bool:
 
 def lower_nodes(module: ModuleOp, backend: Legality) -> None:
     """Lower the nodes that the backend does not keep, until none is left."""
-    pending = list(module.walk())
+    pending = all_operations(module)
     while pending:
         lowered = False
         for op in pending:
@@ -84,7 +85,7 @@ def lower_nodes(module: ModuleOp, backend: Legality) -> None:
             if isinstance(op, NodeOp) and should_lower(op, backend):
                 lowering(op)
                 lowered |= is_erased(op)
-        pending = list(module.walk()) if lowered else []
+        pending = all_operations(module) if lowered else []
 
 
 @dataclass(frozen=True)

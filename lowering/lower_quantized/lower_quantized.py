@@ -25,6 +25,7 @@ from glow.backends.backend import Rewrite, get_backend
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import node_name
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import any_quantized, is_packed, is_quantized
 from glow.dialects.weights import new_constant, stored_value, weights_of
@@ -64,7 +65,7 @@ def lower(op: Operation) -> None:
 
 def store_constants(module: ModuleOp) -> None:
     """Constants of quantized elements become those of their integers."""
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if not isinstance(op, StorageCastOp):
             continue
         constant = op.input.owner
@@ -101,7 +102,7 @@ def lower_quantized(
     A backend's `rewrites` are tried first: they keep what it has kernels for, of unsigned
     bytes.
     """
-    pending = [op for op in module.walk() if is_pending(op)]
+    pending = [op for op in all_operations(module) if is_pending(op)]
     if not pending:
         return
     if rewrites:

@@ -26,6 +26,7 @@ from xdsl.rewriter import Rewriter
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import NodeOp
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import expressed_type, quantized_type
 from glow.passes.quantization.casts import element, tensor_of
@@ -80,7 +81,7 @@ def group_of(value: SSAValue) -> set[SSAValue]:
 def make_unsigned(module: ModuleOp) -> None:
     """Shift all values whose integers nobody sees."""
     seen: set[SSAValue] = set()
-    for op in list(module.walk()):
+    for op in all_operations(module):
         for value in op.results:
             if not is_signed(value) or value in seen:
                 continue

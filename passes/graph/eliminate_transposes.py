@@ -24,6 +24,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import DataParallel, NodeOp, shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.weights import stored_value
 from glow.passes.rewriting.contract import VALUES, GraphPass
 from glow.passes.rewriting.node_builder import (
@@ -191,7 +192,7 @@ class EliminateTransposesPass(GraphPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        for child in list(op.walk()):
+        for child in all_operations(op):
             if isinstance(child, NodeOp) and child.parent is not None:
                 rewrite(child)
         erase_dead_nodes(op)

@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 from glow.dialects import glow
 from glow.dialects.glow import MAX_INLINE_ELEMENTS
 from glow.dialects.node import NodeOp, element_of, node_name, shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import quantization_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import Array, stored_value, weights_of
@@ -177,7 +178,7 @@ def fold_constants(module: ModuleOp) -> None:
     """Fold the module's nodes in program order, so that folds feed folds."""
     table = weights_of(module)
     budget = Budget(MIN_BYTES + 2 * sum(table.entry(name).nbytes for name in table))
-    nodes = [op for op in module.walk() if isinstance(op, NodeOp)]
+    nodes = [op for op in all_operations(module) if isinstance(op, NodeOp)]
     if sum(fold(op, budget) for op in nodes):
         erase_dead_nodes(module)
 

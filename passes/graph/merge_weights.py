@@ -23,6 +23,7 @@ from xdsl.traits import Pure
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import weights_of
 from glow.passes.rewriting.contract import NODES, GraphPass
@@ -107,7 +108,7 @@ class MergeWeightsPass(GraphPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        for parent in [op, *op.walk()]:
+        for parent in [op, *all_operations(op)]:
             for region in parent.regions:
                 for block in region.blocks:
                     Merger(op).merge(block)

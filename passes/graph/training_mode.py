@@ -28,6 +28,7 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.training.layers import SEED
 from glow.dialects.node import node_name
+from glow.dialects.operations import all_operations
 from glow.dialects.weights import numpy_to_dense
 from glow.passes.graph.convert_constants_to_variables import initial_value, name_of
 from glow.passes.rewriting.contract import MEANING, GraphPass
@@ -51,7 +52,7 @@ def use_batch_statistics(function: FuncOp, momentum: float = MOMENTUM) -> set[st
     last = block.last_op
     assert last is not None
     latest: dict[str, SSAValue] = {}
-    for op in list(function.walk()):
+    for op in all_operations(function):
         if not isinstance(op, glow.BatchNormOp):
             continue
         if op.parent is not block:
@@ -117,7 +118,7 @@ def use_generator(function: FuncOp, seed: int = 0) -> None:
 
 def remove_dropouts(function: FuncOp) -> None:
     """Let a function compute as after training: nothing is dropped."""
-    for op in list(function.walk()):
+    for op in all_operations(function):
         if isinstance(op, glow.DropoutOp):
             NodeBuilder(op).replace(op.input)
 

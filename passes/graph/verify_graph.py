@@ -10,12 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name
+from glow.dialects.operations import all_operations
 from glow.passes.rewriting.contract import GRAPH_DIALECTS, GraphPass
 
 
 def check_dialects(module: ModuleOp, level: str, dialects: tuple[str, ...]) -> None:
     """Raise GlowError for the first operation of another dialect."""
-    for op in module.walk():
+    for op in all_operations(module):
         dialect = op.name.partition(".")[0]
         if dialect not in dialects:
             raise GlowError(

@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.node import SEGMENTS, shape_of
+from glow.dialects.operations import all_operations
 from glow.passes.instr.buffers import byte_size
 
 
@@ -106,7 +107,7 @@ class AccessTable:
         for at, op in enumerate(self.ops):
             self.position[op] = at
             accesses: list[Access] = []
-            for inner in op.walk() if op.regions else (op,):
+            for inner in all_operations(op) if op.regions else (op,):
                 if isinstance(inner, instr.InstructionOp):
                     accesses.extend(self._accesses(inner, at))
                 elif isinstance(inner, memref.LoadOp):

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
+from glow.dialects.operations import all_operations
 from glow.passes.instr.accesses import functions_of
 
 NAMES = (instr.AllocOp, instr.WeightOp, instr.TensorviewOp, instr.DynamicViewOp)
@@ -38,6 +39,6 @@ class EliminateDeadAllocsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Clean each function, users before what they use."""
         for function in functions_of(op):
-            for child in reversed(list(function.walk())):
+            for child in reversed(all_operations(function)):
                 if isinstance(child, NAMES):
                     eliminate_dead_alloc(child)

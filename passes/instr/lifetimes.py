@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name
+from glow.dialects.operations import all_operations
 from glow.passes.instr.buffers import aligned, byte_size, root_of
 from glow.passes.instr.interval_packing import Interval
 from glow.verification import place_of
@@ -34,7 +35,7 @@ def lifetimes(function: func.FuncOp) -> list[Lifetime]:
 
     Raises GlowError for a buffer that is used after its end, that ends twice or never.
     """
-    ops = list(function.body.walk())
+    ops = all_operations(function.body)
     position = {op: number for number, op in enumerate(ops)}
     found: list[Lifetime] = []
     for start, op in enumerate(ops):
@@ -93,5 +94,5 @@ def described_place(op: Operation) -> str:
         function = function.parent_op()
     if function is None:
         return ""
-    number = 1 + list(function.body.walk()).index(op)
+    number = 1 + all_operations(function.body).index(op)
     return f" (operation {number} of @{function.sym_name.data})"

@@ -30,6 +30,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES, RECOMPUTED
 from glow.dialects.glow.state import variables_of
 from glow.dialects.node import node_name
+from glow.dialects.operations import all_operations
 from glow.passes.instr.accesses import functions_of
 from glow.passes.instr.buffers import aligned, byte_size
 from glow.passes.instr.interval_packing import height, live_bound, pack
@@ -77,7 +78,7 @@ def report_line(function: func.FuncOp, buffers: Sequence[Lifetime], size: int) -
 
 def peak_instruction(function: func.FuncOp, buffers: Sequence[Lifetime]) -> Operation:
     """The first instruction while the most bytes are alive."""
-    ops = list(function.body.walk())
+    ops = all_operations(function.body)
     live = [0] * (len(ops) + 1)
     for buffer in buffers:
         live[buffer.start] += buffer.size
@@ -98,7 +99,7 @@ def check_limit(
         return
     op = peak_instruction(function, buffers)
     name = node_name(op)
-    number = list(function.body.walk()).index(op)
+    number = all_operations(function.body).index(op)
     alive = [buffer for buffer in buffers if buffer.start <= number <= buffer.end]
     raise GlowError(
         f"the memory limit is {limit} bytes, but @{function.sym_name.data} needs {size}: "

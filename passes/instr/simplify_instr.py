@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
+from glow.dialects.operations import all_operations
 from glow.passes.instr.accesses import AccessTable, functions_of
 from glow.passes.instr.arrange import arrange, blocks_of
 
@@ -75,11 +76,11 @@ class SimplifyInstrPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Simplify each function."""
         for function in functions_of(op):
-            for child in list(function.walk()):
+            for child in all_operations(function):
                 if isinstance(child, instr.TensorviewOp):
                     drop_view(child)
             table = AccessTable(function.body.block)
-            for child in list(function.walk()):
+            for child in all_operations(function):
                 if isinstance(child, instr.InstructionOp) and child.name in MOVING:
                     is_copy = isinstance(child, instr.CopyOp)
                     if not (is_copy and drop_copy(child, table)):

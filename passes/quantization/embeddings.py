@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from glow.dialects import glow
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import quantize
@@ -67,6 +68,6 @@ def quantize_embeddings(module: ModuleOp, options: QuantizationOptions) -> None:
     bits = EMBEDDINGS[options.embeddings]
     if bits == 0:
         return
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if not is_kept(op, options.keep):
             quantize_table(op, bits)

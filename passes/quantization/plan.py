@@ -19,6 +19,7 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import PRODUCTS
 from glow.dialects.node import NodeOp
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.passes.graph.fuse_activation import fuse_activation
@@ -71,7 +72,7 @@ class QuantizationPlan:
 
 def is_transformer(module: ModuleOp) -> bool:
     """Whether rows of activations have outliers that one scale cannot serve."""
-    return any(isinstance(op, glow.LayerNormOp) for op in module.walk())
+    return any(isinstance(op, glow.LayerNormOp) for op in all_operations(module))
 
 
 def quantizes_per_row(module: ModuleOp, options: QuantizationOptions) -> bool:

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from glow.dialects import glow
+from glow.dialects.operations import all_operations
 from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
@@ -48,7 +49,7 @@ def is_quantized_module(module: ModuleOp) -> bool:
     return any(
         isinstance(op, glow.DynamicQuantizeOp)
         or any_quantized([result.type for result in op.results])
-        for op in module.walk()
+        for op in all_operations(module)
     )
 
 
@@ -56,7 +57,7 @@ def quantize_linear_layers(module: ModuleOp, options: QuantizationOptions) -> No
     """Make linear layers quantize their rows, where that is chosen."""
     if not quantizes_per_row(module, options):
         return
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if is_linear_layer(op) and not is_kept(op, options.keep):
             per_row_quantize(op, per_channel=options.per_channel)
 

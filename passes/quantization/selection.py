@@ -18,6 +18,7 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import ARITHMETIC, MOVEMENT, PRODUCTS
 from glow.dialects.node import NodeOp, node_name
+from glow.dialects.operations import all_operations
 from glow.dialects.weights import constant_value
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.quantization.integer.affine import is_affine
@@ -79,7 +80,7 @@ def names_of(op: Operation) -> set[str]:
 def check_keep(module: ModuleOp, keep: Collection[str]) -> None:
     """Raise GlowError for names in `keep` that nothing has."""
     known = {kind.name.partition(".")[2] for kind in glow.Glow.operations}
-    for op in module.walk():
+    for op in all_operations(module):
         known |= names_of(op)
     unknown = [name for name in keep if name not in known]
     if unknown:

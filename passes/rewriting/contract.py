@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 
 from glow.backends.backend import loaded_backends
 from glow.dialects.errors import GlowError
+from glow.dialects.operations import all_operations
 
 BITS = "bits"
 """Results keep every bit, of NaN and infinities too (which NaN it is does not count)."""
@@ -50,7 +51,7 @@ def only_dialects(name: str, dialects: Collection[str]) -> Condition:
     """All operations belong to some dialects."""
 
     def broken(module: ModuleOp) -> str | None:
-        for op in module.walk():
+        for op in all_operations(module):
             if op.name.partition(".")[0] not in dialects:
                 return f"{op.name} is none of {', '.join(dialects)}"
         return None

@@ -22,6 +22,7 @@ from glow.dialects.glow import (
 )
 from glow.dialects.nibbles import pack_nibbles
 from glow.dialects.node import NodeOp, Types, node_name, shape_of, tensor_type
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization, UniformQuantizedType, quantization_of
 from glow.dialects.quantized import is_packed
 from glow.dialects.weights import Array, new_constant, numpy_to_dense, weights_of
@@ -192,7 +193,7 @@ def rewrite_nodes(
 
     Operations that a rewrite inserts are not visited, erased ones are skipped.
     """
-    for op in list(module.walk()):
+    for op in all_operations(module):
         rewrite = table.get(type(op))
         if rewrite is not None and op.parent is not None:
             counted(rewrite, op)
@@ -200,6 +201,6 @@ def rewrite_nodes(
 
 def erase_dead_nodes(module: ModuleOp) -> None:
     """Erase the nodes that nothing uses, in one reverse sweep."""
-    for op in reversed(list(module.walk())):
+    for op in reversed(all_operations(module)):
         if isinstance(op, NodeOp) and not any(result.uses for result in op.results):
             erase(op)

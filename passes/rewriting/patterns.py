@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects.node import NodeOp
+from glow.dialects.operations import all_operations
 from glow.passes.rewriting.contract import GraphPass
 from glow.passes.rewriting.node_builder import NodeBuilder, erase
 from glow.passes.rewriting.trace import rewrote
@@ -44,7 +45,7 @@ def rewrite_until_stable(module: ModuleOp, table: Rewrites) -> None:
 
 def _sweep(module: ModuleOp, table: Rewrites) -> bool:
     changed = False
-    for op in list(module.walk()):
+    for op in all_operations(module):
         rewrites = table.get(type(op))
         if rewrites is None or op.parent is None:
             continue

@@ -36,6 +36,8 @@ class Inner:
 
 def regions_run_by(op: Operation) -> Sequence[Inner]:
     """The blocks that an operation runs, in the order in which they first may."""
+    if not op.regions:
+        return ()
     if isinstance(op, scf.ForOp):
         trips = trip_count(op)
         return [Inner(op.body.block, bool(trips), trips is None or trips > 1)]

@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import quantized_type
 from glow.dialects.weights import constant_value, stored_value
@@ -174,7 +175,7 @@ def fold_casts(module: ModuleOp) -> None:
     """Fold and move casts until none can."""
     for _ in range(MAX_SWEEPS):
         changed = False
-        for op in list(module.walk()):
+        for op in all_operations(module):
             for rewrite in _rewrites(op):
                 if op.parent is not None and rewrite(op):
                     changed = True
@@ -186,7 +187,7 @@ def fold_casts(module: ModuleOp) -> None:
 
 def erase_dead_casts(module: ModuleOp) -> None:
     """Erase casts and nodes that nothing uses."""
-    for op in reversed(list(module.walk())):
+    for op in reversed(all_operations(module)):
         if isinstance(op, DequantizeCastOp | QuantizeCastOp) and not op.result.uses:
             erase(op)
     erase_dead_nodes(module)

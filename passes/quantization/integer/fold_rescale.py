@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
 from glow.dialects.weights import stored_value
 from glow.interpreter import evaluate_node
@@ -166,7 +167,7 @@ def fold_rescale(module: ModuleOp) -> None:
     changed = True
     while changed:
         changed = False
-        for op in list(module.walk()):
+        for op in all_operations(module):
             if op.parent is not None:
                 changed |= fold(op)
         erase_dead_casts(module)

@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import StorageCastOp, storage_cast
 from glow.dialects.quantized import quantized_type, stored_type
 from glow.passes.quantization.casts import element, tensor_of
@@ -73,7 +74,7 @@ def fold(op: Operation) -> bool:
 
 def fold_storage_casts(module: ModuleOp) -> None:
     """Fold in program order: results are seen before their readers."""
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if op.parent is not None:
             fold(op)
     erase_dead_storage_casts(module)
@@ -81,7 +82,7 @@ def fold_storage_casts(module: ModuleOp) -> None:
 
 def cancel_storage_casts(module: ModuleOp) -> None:
     """Cancel casts there and back; nodes stay as they are."""
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if isinstance(op, StorageCastOp):
             cancel(op)
     erase_dead_storage_casts(module)
@@ -89,7 +90,7 @@ def cancel_storage_casts(module: ModuleOp) -> None:
 
 def erase_dead_storage_casts(module: ModuleOp) -> None:
     """Erase casts that nothing reads."""
-    for op in reversed(list(module.walk())):
+    for op in reversed(all_operations(module)):
         if isinstance(op, StorageCastOp) and not op.result.uses:
             erase(op)
 

@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization, QuantizeCastOp
 from glow.dialects.quantized import any_quantized, quantized_type
 from glow.dialects.weights import constant_value
@@ -160,7 +161,7 @@ def form(op: Operation) -> None:
 
 def form_integer_nodes(module: ModuleOp) -> None:
     """Form integer nodes in program order."""
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if op.parent is not None:
             form(op)
     erase_dead_casts(module)

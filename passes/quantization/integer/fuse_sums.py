@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import PRODUCTS
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
 from glow.passes.quantization.integer.fold_casts import erase_dead_casts
 
@@ -39,7 +40,7 @@ def rounded_summand(op: Operation) -> tuple[SSAValue, SSAValue] | None:
 
 def fuse_sums(module: ModuleOp) -> None:
     """Let sums read products unrounded."""
-    for op in list(module.walk()):
+    for op in all_operations(module):
         found = rounded_summand(op)
         if found is not None:
             product, floats = found

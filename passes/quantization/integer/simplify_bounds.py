@@ -31,6 +31,7 @@ from xdsl.rewriter import Rewriter
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
+from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, Quantization
 from glow.dialects.quantized import quantized_type
 from glow.dialects.weights import stored_value
@@ -206,7 +207,7 @@ def simplify_bounds(module: ModuleOp) -> None:
     changed = True
     while changed:
         changed = False
-        for op in list(module.walk()):
+        for op in all_operations(module):
             rule = RULES.get(type(op))
             if rule is not None and op.parent is not None:
                 changed |= rule(op)

@@ -14,6 +14,7 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import NodeOp, element_of, shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import clone_module
 from glow.interpreter import FUNCTIONS, evaluate_node
@@ -63,7 +64,9 @@ def synthetic_batches(function: FuncOp) -> int:
 
     Its values have many elements each then.
     """
-    steps = sum(steps_of(op) for op in function.walk() if isinstance(op, NodeOp))
+    steps = sum(
+        steps_of(op) for op in all_operations(function) if isinstance(op, NodeOp)
+    )
     return max(1, min(MOST_BATCHES, SYNTHETIC_STEPS // max(steps, 1)))
 
 

@@ -45,6 +45,7 @@ from glow.dialects.numerics import (
     check_numerics,
     check_weight_growth,
 )
+from glow.dialects.operations import all_operations
 from glow.lowering.lower_nodes import spatial_convolution
 from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.program_target import settle_target
@@ -101,7 +102,7 @@ def assign_layout(
         slice_inputs(module, packer)
         squares = space_to_depth(module, packer, weight_growth)
         layout.winograd = choose_winograd(module, packer, weight_growth, squares)
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if op.parent is not None:
             CONVERSIONS.get(type(op), propagate)(layout, op)
     erase_dead_nodes(module)

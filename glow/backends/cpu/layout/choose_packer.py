@@ -10,6 +10,7 @@ from glow.backends.cpu.layout.packing import TargetPacker
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import element_of
+from glow.dialects.operations import all_operations
 from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.target import Target
 
@@ -33,10 +34,12 @@ def packer_of(
     if target.cpu in GPU_MACHINES:
         from glow.backends.cpu.layout.row_packing import ROW_BYTES, RowPacker
 
-        size = min(map(_bytes_of_products, module.walk()), default=4)
+        size = min(map(_bytes_of_products, all_operations(module)), default=4)
         return RowPacker(target, "exact", ROW_BYTES // size, shares)
     lanes, whole = target.lanes(32), target.dot_bytes
-    if lanes < whole and any(isinstance(op, BYTE_PRODUCTS) for op in module.walk()):
+    if lanes < whole and any(
+        isinstance(op, BYTE_PRODUCTS) for op in all_operations(module)
+    ):
         lanes = whole
     return TargetPacker(target, numerics, lanes, shares)
 

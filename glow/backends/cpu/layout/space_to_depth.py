@@ -37,6 +37,7 @@ from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.layout.winograd import ITEM_BYTES, weight_budget
 from glow.dialects import glow
 from glow.dialects.node import shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.weights import Array, constant_value
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
 
@@ -49,7 +50,7 @@ def space_to_depth(
     Returns the new ones in which some taps are zeros: squares that the kernel does not fill.
     """
     budget, squares = weight_budget(module, weight_growth), set[Operation]()
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if not isinstance(op, glow.Conv2dOp):
             continue
         new, shape = squares_of(op, packer), conv_shape(op)
@@ -65,7 +66,7 @@ def space_to_depth(
 
 def slice_inputs(module: ModuleOp, packer: Packer) -> None:
     """Give strided convolutions of one tap a slice of their input, where that is faster."""
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if isinstance(op, glow.Conv2dOp) and _is_slice_profitable(op, packer):
             _slice_input(op)
 

@@ -24,6 +24,7 @@ from glow.backends.cpu.layout.layout import is_f32
 from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
 from glow.dialects.node import shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.weights import Array, constant_value
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
 
@@ -33,7 +34,7 @@ MAX_GROUPS = 8
 
 def split_groups(module: ModuleOp, packer: Packer) -> None:
     """Split the grouped convolutions whose groups are faster on their own."""
-    for op in list(module.walk()):
+    for op in all_operations(module):
         if isinstance(op, glow.Conv2dOp) and should_split(op, packer):
             split(op)
 

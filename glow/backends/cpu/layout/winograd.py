@@ -24,6 +24,7 @@ from glow.backends.cpu.layout.layout import blocked_source, constant_key, is_f32
 from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
 from glow.dialects.node import shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.weights import constant_value, weights_of
 
 Convolution: TypeAlias = glow.Conv2dOp | glow.Conv2dIntegerOp
@@ -56,7 +57,7 @@ def choose_winograd(
     """
     budget = weight_budget(module, weight_growth)
     groups: dict[object, list[Convolution]] = defaultdict(list)
-    for op in module.walk():
+    for op in all_operations(module):
         if isinstance(op, Convolution):
             groups[constant_key(op.operands[1]), conv_shape(op)].append(op)
     candidates = [

@@ -35,6 +35,7 @@ from glow.backends.cpu.dialect import EpilogueOp
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import DataParallel, NodeOp, shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
 from glow.passes.quantization.casts import tensor_of
@@ -326,7 +327,7 @@ class FuseEpiloguePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        order = {child: number for number, child in enumerate(op.walk())}
+        order = {child: number for number, child in enumerate(all_operations(op))}
         for child in reversed(list(order)):
             if isinstance(child, EpilogueOp):
                 fuse_epilogue(child, order)

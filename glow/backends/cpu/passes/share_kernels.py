@@ -36,6 +36,7 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.int8 import Int8WindowOp
 from glow.dialects import arith
 from glow.dialects.node import NodeOp
+from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import dtype_of
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.target.program_target import settle_target
@@ -95,7 +96,7 @@ def _name(item: tuple[str, Attribute]) -> str:
 def families(module: ModuleOp) -> Iterator[Sequence[NodeOp]]:
     """The nodes of each kernel but for constants, where there are several."""
     found: dict[Hashable, list[NodeOp]] = {}
-    for op in module.walk():
+    for op in all_operations(module):
         if isinstance(op, NODES) and op.epilogue and op.predicate is None:
             found.setdefault(kernel_key(op), []).append(op)
     yield from (family for family in found.values() if len(family) > 1)

@@ -33,6 +33,7 @@ from glow.backends.cpu.program.program import (
 from glow.dialects import arith, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
+from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.lowering.target.target import Target
@@ -111,7 +112,7 @@ class ProgramBuilder:
 
     def _select_kernels(self) -> None:
         """Asks for the kernels of all instructions that write anything."""
-        for op in self.function.walk():
+        for op in all_operations(self.function):
             if isinstance(op, instr.InstructionOp):
                 if any(map(byte_size, (*op.outs, *op.inouts))):
                     self.selected[op] = self._kernels(op)
