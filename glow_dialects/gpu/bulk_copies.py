@@ -46,8 +46,8 @@ from glow.dialects.tensor_types import element_of, shape_of
 SWIZZLE_BYTES = {"swizzle_32b": 32, "swizzle_64b": 64, "swizzle_128b": 128}
 """The bytes that a row of a tile has at most; chunks of 16 bytes change places in such rows."""
 CHOICES = {
-    "swizzle": ("swizzle_none", *SWIZZLE_BYTES),
-    "l2promo": ("l2promo_none", "l2promo_64b", "l2promo_128b", "l2promo_256b"),
+    "swizzle": ("none", *SWIZZLE_BYTES),
+    "l2promo": ("none", "l2promo_64b", "l2promo_128b", "l2promo_256b"),
     "oob": ("zero", "nan"),
     "interleave": ("none", "interleave_16b", "interleave_32b"),
 }

@@ -1,27 +1,27 @@
 // RUN: glow-opt --split-input-file --verify-diagnostics %s | filecheck %s
 
 // CHECK: no row of 256 bytes with swizzle_128b
-func.func @f(%m: !nvgpu.tensormap.descriptor<tensor = memref<64x128xbf16, 3>, swizzle = swizzle_128b, l2promo = l2promo_none, oob = zero, interleave = none>) {
+func.func @f(%m: !nvgpu.tensormap.descriptor<tensor = memref<64x128xbf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>) {
   func.return
 }
 
 // -----
 
 // CHECK: a tile has 1 to 5 axes of at most 256
-func.func @f(%m: !nvgpu.tensormap.descriptor<tensor = memref<512x64xbf16, 3>, swizzle = swizzle_128b, l2promo = l2promo_none, oob = zero, interleave = none>) {
+func.func @f(%m: !nvgpu.tensormap.descriptor<tensor = memref<512x64xbf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>) {
   func.return
 }
 
 // -----
 
 // CHECK: no swizzle 'swizzle_8b'
-func.func @f(%m: !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16, 3>, swizzle = swizzle_8b, l2promo = l2promo_none, oob = zero, interleave = none>) {
+func.func @f(%m: !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16, 3>, swizzle = swizzle_8b, l2promo = none, oob = zero, interleave = none>) {
   func.return
 }
 
 // -----
 
-!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16, 3>, swizzle = swizzle_128b, l2promo = l2promo_none, oob = zero, interleave = none>
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !barriers = !nvgpu.mbarrier.group<memorySpace = 3, num_barriers = 2>
 func.func @f(%m: !map, %b: !barriers, %t: memref<32x64xbf16, 3>, %i: index) {
   // CHECK: the target is no tile of memref<64x64xbf16, 3
@@ -31,7 +31,7 @@ func.func @f(%m: !map, %b: !barriers, %t: memref<32x64xbf16, 3>, %i: index) {
 
 // -----
 
-!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16, 3>, swizzle = swizzle_128b, l2promo = l2promo_none, oob = zero, interleave = none>
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !barriers = !nvgpu.mbarrier.group<memorySpace = 3, num_barriers = 2>
 func.func @f(%m: !map, %b: !barriers, %t: memref<64x64xbf16, 3>, %i: index) {
   // CHECK: expected 2 coordinates
@@ -41,7 +41,7 @@ func.func @f(%m: !map, %b: !barriers, %t: memref<64x64xbf16, 3>, %i: index) {
 
 // -----
 
-!map = !nvgpu.tensormap.descriptor<tensor = memref<64x32xbf16, 3>, swizzle = swizzle_64b, l2promo = l2promo_none, oob = zero, interleave = none>
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x32xbf16, 3>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
 func.func @f(%m: !map, %t: memref<64x32xbf16, 3>) {
   // CHECK: tensor cores read swizzle_128b alone
   %d = nvgpu.warpgroup.generate.descriptor %t, %m : memref<64x32xbf16, 3>, !map -> !nvgpu.warpgroup.descriptor<tensor = memref<64x32xbf16, 3>>
@@ -93,7 +93,7 @@ func.func @f(%a: !a, %c: !sums) {
 
 // -----
 
-!map = !nvgpu.tensormap.descriptor<tensor = memref<64x32xf32, 3>, swizzle = swizzle_128b, l2promo = l2promo_none, oob = zero, interleave = none>
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x32xf32, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 func.func @f(%m: !map, %t: memref<64x32xf32, 3>) {
   // CHECK: tensor cores read it as tf32
   %d = nvgpu.warpgroup.generate.descriptor %t, %m : memref<64x32xf32, 3>, !map -> !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf32, 3>>

@@ -124,7 +124,7 @@ def test_a_missing_swizzle_is_found(number: int) -> None:
     ]
     type_ = bulk_copies.map_of(maps[number])
     words = (type_.l2promo, type_.oob, type_.interleave)
-    plain = bulk_copies.TensorMapType(type_.tensor, StringAttr("swizzle_none"), *words)
+    plain = bulk_copies.TensorMapType(type_.tensor, StringAttr("none"), *words)
     maps[number]._type = plain
     with pytest.raises(GlowError, match="reads a tile that is swizzled by 0 bytes"):
         run_kernel(function, case.buffers())

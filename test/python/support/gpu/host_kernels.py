@@ -54,7 +54,7 @@ def check_map(given: Encoded, type_: TensorMapType, buffer: np.ndarray) -> None:
         list(buffer.shape[::-1]),
         list(buffer.strides[-2::-1]),
         list(type_.tensor.get_shape()[::-1]),
-        {"swizzle_none": 0, "swizzle_128b": 3}[type_.swizzle.data],
+        {"none": 0, "swizzle_128b": 3}[type_.swizzle.data],
     )
 
 
