@@ -4,7 +4,8 @@ PyPI has no newer PoCL than 3.0, built with LLVM 14. On an x86 CPU that this doe
 `generic` for the CPU's name, which its compiler rejects: `unknown target CPU 'generic'`. A Zen 4 it
 takes for a Zen 3, which has no AVX-512, while its library of functions is the one with AVX-512: the
 vectors of kernels and library are passed in different registers, and kernels vanish
-(`INVALID_KERNEL_NAME`) or end the process.
+(`INVALID_KERNEL_NAME`) or end the process. With AVX2 the kernels of a Zen 3 call the `fma` of a
+library that is built for a Haswell, and products take ten times as long.
 
 No option of programs and no variable of the environment gives another name
 (`POCL_EXTRA_BUILD_FLAGS` may hold what programs may, and no more), so that the name is replaced in
@@ -38,6 +39,7 @@ STAND_IN = {
     ("generic", 64): "skylake-avx512",
     ("generic", 32): "haswell",
     ("znver3", 64): "skylake-avx512",
+    ("znver3", 32): "haswell",
 }
 """CPUs that LLVM 14 knows, by the name that it took and the bytes of the CPU's vectors."""
 

@@ -56,13 +56,16 @@ def test_an_unknown_cpu_gets_a_name_once() -> None:
     assert not record.named()
 
 
-def test_a_zen_4_is_no_zen_3(monkeypatch: pytest.MonkeyPatch) -> None:
-    wide = SimpleNamespace(vector_bytes=64)
+@pytest.mark.parametrize(("size", "cpu"), [(64, b"skylake-avx512"), (32, b"haswell")])
+def test_a_zen_gets_the_name_of_its_library(
+    size: int, cpu: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = SimpleNamespace(vector_bytes=size)
     monkeypatch.setattr(target, "host_target", lambda: wide)
     record = Record((pocl.TRIPLE, b"znver3\0"))
     assert record.named(version=ZEN3)
     name = ctypes.string_at(record.field(pocl.NAME_OFFSET).value)
-    assert name == b"skylake-avx512"
+    assert name == cpu
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_a_zen_4_is_no_zen_3(monkeypatch: pytest.MonkeyPatch) -> None:
         (TEXTS, "OpenCL 3.0 PoCL 4.0  Linux, Release, RELOC, LLVM 14.0.6", VERSION),
         (TEXTS, "OpenCL 3.0 LINUX", VERSION),
         (TEXTS, pocl.PLATFORM, ZEN3),
-        ((pocl.TRIPLE, b"znver3\0"), pocl.PLATFORM, ZEN3),
+        ((pocl.TRIPLE, b"znver2\0"), pocl.PLATFORM, ZEN3.replace("znver3", "znver2")),
         (TEXTS[::-1], pocl.PLATFORM, VERSION),
         ((pocl.TRIPLE, b"znver3\0"), pocl.PLATFORM, VERSION),
         ((b"i686-unknown\0", UNKNOWN), pocl.PLATFORM, VERSION),
