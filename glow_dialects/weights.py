@@ -32,7 +32,6 @@ from glow.dialects.glow.state import VariableBase
 from glow.dialects.glow.storage import ConstantOp, SplatOp
 from glow.dialects.nibbles import unpack_nibbles
 from glow.dialects.node import element_of, node_name, shape_of, tensor_type
-from glow.dialects.operations import all_operations
 from glow.dialects.quantized import (
     constant_type,
     is_packed,
@@ -224,7 +223,7 @@ def new_constant(
 
 def references(module: ModuleOp) -> Iterator[tuple[Operation, str]]:
     """The operations that name an entry of the table, each with the name."""
-    for op in all_operations(module):
+    for op in module.walk():
         if op.name in HOLDERS:
             value = op.properties.get("value")
             if isinstance(value, SymbolRefAttr):

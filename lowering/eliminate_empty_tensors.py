@@ -24,11 +24,11 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization, UniformQuantizedType, storage_cast
 from glow.dialects.quantized import is_quantized, parameters_of, stored_type
 from glow.dialects.weights import dtype_of
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type
+from glow.passes.rewriting.operations import all_operations
 
 
 def is_empty(value: SSAValue) -> bool:

@@ -15,11 +15,11 @@ from xdsl.passes import ModulePass
 from glow.backends.backend import backends_in, get_backend
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, node_name
-from glow.dialects.operations import all_operations
 from glow.lowering.lower_nodes.legality import NONE, legality_of
 from glow.lowering.lower_nodes.lower_nodes import LOWERINGS
 from glow.passes.graph.verify_graph import check_dialects
 from glow.passes.rewriting.contract import GRAPH_DIALECTS
+from glow.passes.rewriting.operations import all_operations
 
 
 @dataclass(frozen=True)

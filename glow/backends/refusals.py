@@ -13,8 +13,8 @@ from glow.backends.backend import DEFAULT_BACKEND, Backend
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, node_name
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import CastOp
+from glow.passes.rewriting.operations import all_operations
 
 COPIED = (glow.ConstantOp, glow.SplatOp, arith.ConstantOp)
 """What each part of a divided network that reads it has a copy of."""

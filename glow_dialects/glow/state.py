@@ -44,7 +44,6 @@ from xdsl.utils.hints import isa
 
 from glow.dialects.errors import fail_unless
 from glow.dialects.node import GlowOp
-from glow.dialects.operations import all_operations
 from glow.dialects.quantized import is_quantized
 from glow.dialects.tensor_types import is_static_tensor
 from glow.dialects.text import (
@@ -244,7 +243,7 @@ class SaveOp(StateOp):
 def variables_of(function: Operation) -> dict[str, VariableBase]:
     """The first mention of each variable of a function, in the order of the text."""
     found: dict[str, VariableBase] = {}
-    for op in all_operations(function):
+    for op in function.walk():
         if isinstance(op, VariableBase):
             found.setdefault(op.variable_name, op)
     return found
@@ -252,7 +251,7 @@ def variables_of(function: Operation) -> dict[str, VariableBase]:
 
 def saves_of(function: Operation) -> dict[str, SaveOp]:
     """The save of each variable of a function that it writes, in the order of the text."""
-    saves = (op for op in all_operations(function) if isinstance(op, SaveOp))
+    saves = (op for op in function.walk() if isinstance(op, SaveOp))
     return {op.variable_name: op for op in saves}
 
 
@@ -272,7 +271,7 @@ def wrong_state(module: ModuleOp) -> tuple[Operation, str] | None:
 def _wrong_in(function: FuncOp) -> Iterator[tuple[Operation, str]]:
     known, saved = dict[str, VariableOp](), set[str]()
     saves: list[SaveOp] = []
-    for op in all_operations(function):
+    for op in function.walk():
         if isinstance(op, SaveOp):
             saves.append(op)
         elif isinstance(op, VariableOp):

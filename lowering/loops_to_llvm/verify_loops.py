@@ -21,9 +21,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from glow.dialects.operations import all_operations
 from glow.lowering.loops_to_llvm.rules import RULES
 from glow.lowering.type_guards import is_memref
+from glow.passes.rewriting.operations import all_operations
 
 VOCABULARY = {*RULES, func.FuncOp}
 """Exactly what has a lowering."""

@@ -20,7 +20,6 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from glow.dialects.node import NodeOp
-from glow.dialects.operations import all_operations
 from glow.lowering.lower_nodes import (
     attention,
     elementwise,
@@ -38,6 +37,7 @@ from glow.lowering.lower_nodes import (
 )
 from glow.lowering.lower_nodes.legality import Legality, legality_of
 from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.operations import all_operations
 
 Lowering = Callable[[Operation], None]
 

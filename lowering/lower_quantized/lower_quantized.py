@@ -25,7 +25,6 @@ from glow.backends.backend import Rewrite, get_backend
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import node_name
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import any_quantized, is_packed, is_quantized
 from glow.dialects.weights import new_constant, stored_value, weights_of
@@ -34,6 +33,7 @@ from glow.lowering.lower_quantized import arithmetic, dynamic, products
 from glow.lowering.lower_quantized.unsigned import make_unsigned
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.node_builder import erase, erase_dead_nodes, name_of
+from glow.passes.rewriting.operations import all_operations
 
 Lowering = Callable[[Operation], None]
 

@@ -26,10 +26,10 @@ from xdsl.rewriter import Rewriter
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import NodeOp
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import expressed_type, quantized_type
 from glow.passes.quantization.casts import element, tensor_of
+from glow.passes.rewriting.operations import all_operations
 
 SHIFT = 128
 BITS = 8

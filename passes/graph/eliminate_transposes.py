@@ -24,7 +24,6 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import DataParallel, NodeOp, shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.weights import stored_value
 from glow.passes.rewriting.contract import VALUES, GraphPass
 from glow.passes.rewriting.node_builder import (
@@ -34,6 +33,7 @@ from glow.passes.rewriting.node_builder import (
     like,
     name_of,
 )
+from glow.passes.rewriting.operations import all_operations
 
 Permutation = tuple[int, ...]
 

@@ -29,7 +29,6 @@ from xdsl.ir import SSAValue
 from glow.dialects import glow
 from glow.dialects.glow import MAX_INLINE_ELEMENTS
 from glow.dialects.node import NodeOp, element_of, node_name, shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import quantization_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import Array, stored_value, weights_of
@@ -41,6 +40,7 @@ from glow.passes.rewriting.node_builder import (
     like,
     name_of,
 )
+from glow.passes.rewriting.operations import all_operations
 
 MAX_GROWTH = 1 << 16
 """Elements that a result may have although its operands have fewer."""

@@ -23,11 +23,11 @@ from xdsl.traits import Pure
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import weights_of
 from glow.passes.rewriting.contract import NODES, GraphPass
 from glow.passes.rewriting.node_builder import erase, replace_value
+from glow.passes.rewriting.operations import all_operations
 
 SAMPLES = 16
 

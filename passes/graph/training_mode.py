@@ -28,12 +28,12 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.training.layers import SEED
 from glow.dialects.node import node_name
-from glow.dialects.operations import all_operations
 from glow.dialects.weights import numpy_to_dense
 from glow.passes.graph.convert_constants_to_variables import initial_value, name_of
 from glow.passes.rewriting.contract import MEANING, GraphPass
 from glow.passes.rewriting.node_builder import NodeBuilder
 from glow.passes.rewriting.node_builder import name_of as value_name
+from glow.passes.rewriting.operations import all_operations
 
 GENERATOR = "seed"
 """The variable of the generator: its key and the number of the call."""

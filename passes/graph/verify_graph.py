@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name
-from glow.dialects.operations import all_operations
 from glow.passes.rewriting.contract import GRAPH_DIALECTS, GraphPass
+from glow.passes.rewriting.operations import all_operations
 
 
 def check_dialects(module: ModuleOp, level: str, dialects: tuple[str, ...]) -> None:

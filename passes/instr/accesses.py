@@ -12,8 +12,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.node import SEGMENTS, shape_of
-from glow.dialects.operations import all_operations
 from glow.passes.instr.buffers import byte_size
+from glow.passes.rewriting.operations import all_operations
 
 
 class BufferRange(NamedTuple):

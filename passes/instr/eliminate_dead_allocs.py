@@ -15,8 +15,8 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
-from glow.dialects.operations import all_operations
 from glow.passes.instr.accesses import functions_of
+from glow.passes.rewriting.operations import all_operations
 
 NAMES = (instr.AllocOp, instr.WeightOp, instr.TensorviewOp, instr.DynamicViewOp)
 

@@ -30,11 +30,11 @@ from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES, RECOMPUTED
 from glow.dialects.glow.state import variables_of
 from glow.dialects.node import node_name
-from glow.dialects.operations import all_operations
 from glow.passes.instr.accesses import functions_of
 from glow.passes.instr.buffers import aligned, byte_size
 from glow.passes.instr.interval_packing import height, live_bound, pack
 from glow.passes.instr.lifetimes import Lifetime, described_place, lifetimes
+from glow.passes.rewriting.operations import all_operations
 
 
 def plan(function: func.FuncOp) -> tuple[list[Lifetime], int]:

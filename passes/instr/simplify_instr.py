@@ -21,9 +21,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
-from glow.dialects.operations import all_operations
 from glow.passes.instr.accesses import AccessTable, functions_of
 from glow.passes.instr.arrange import arrange, blocks_of
+from glow.passes.rewriting.operations import all_operations
 
 MOVING = ("instr.copy", "instr.transpose")
 

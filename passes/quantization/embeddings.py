@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from glow.dialects import glow
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import quantize
@@ -25,6 +24,7 @@ from glow.passes.quantization.options import EMBEDDINGS, QuantizationOptions
 from glow.passes.quantization.profiling.schema import asymmetric
 from glow.passes.quantization.selection import is_kept
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
+from glow.passes.rewriting.operations import all_operations
 
 MIN_ROWS = 16
 """Tables of fewer rows are not worth it."""

@@ -19,7 +19,6 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import PRODUCTS
 from glow.dialects.node import NodeOp
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.passes.graph.fuse_activation import fuse_activation
@@ -53,6 +52,7 @@ from glow.passes.quantization.selection import (
     shared_scales,
 )
 from glow.passes.rewriting.node_builder import rewrite_nodes
+from glow.passes.rewriting.operations import all_operations
 
 BYTES = "int8"
 

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from glow.dialects import glow
-from glow.dialects.operations import all_operations
 from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
@@ -42,6 +41,7 @@ from glow.passes.quantization.profiling.instrument_profile import functions_of
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.selection import is_kept, is_linear_layer
 from glow.passes.rewriting.contract import MEANING
+from glow.passes.rewriting.operations import all_operations
 
 
 def is_quantized_module(module: ModuleOp) -> bool:

@@ -18,12 +18,12 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import ARITHMETIC, MOVEMENT, PRODUCTS
 from glow.dialects.node import NodeOp, node_name
-from glow.dialects.operations import all_operations
 from glow.dialects.weights import constant_value
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.quantization.integer.affine import is_affine
 from glow.passes.quantization.integer.lookup_tables import FUNCTIONS
 from glow.passes.quantization.profiling.instrument_profile import is_float_tensor
+from glow.passes.rewriting.operations import all_operations
 
 CARRIERS = (*ARITHMETIC, *MOVEMENT, *FUNCTIONS)
 """Nodes that are quantized between products."""

@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 
 from glow.backends.backend import loaded_backends
 from glow.dialects.errors import GlowError
-from glow.dialects.operations import all_operations
+from glow.passes.rewriting.operations import all_operations
 
 BITS = "bits"
 """Results keep every bit, of NaN and infinities too (which NaN it is does not count)."""

@@ -22,10 +22,10 @@ from glow.dialects.glow import (
 )
 from glow.dialects.nibbles import pack_nibbles
 from glow.dialects.node import NodeOp, Types, node_name, shape_of, tensor_type
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization, UniformQuantizedType, quantization_of
 from glow.dialects.quantized import is_packed
 from glow.dialects.weights import Array, new_constant, numpy_to_dense, weights_of
+from glow.passes.rewriting.operations import all_operations
 from glow.passes.rewriting.trace import counted
 
 

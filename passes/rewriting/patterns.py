@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects.node import NodeOp
-from glow.dialects.operations import all_operations
 from glow.passes.rewriting.contract import GraphPass
 from glow.passes.rewriting.node_builder import NodeBuilder, erase
+from glow.passes.rewriting.operations import all_operations
 from glow.passes.rewriting.trace import rewrote
 
 Rewrite = Callable[[NodeOp, NodeBuilder], SSAValue | None]

@@ -21,7 +21,6 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import quantized_type
 from glow.dialects.weights import constant_value, stored_value
@@ -44,6 +43,7 @@ from glow.passes.rewriting.node_builder import (
     erase_dead_nodes,
     name_of,
 )
+from glow.passes.rewriting.operations import all_operations
 
 BOUNDED = (glow.ReluOp, glow.ClipOp)
 RAISED = (*MOVEMENT, *BOUNDED)

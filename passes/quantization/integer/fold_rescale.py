@@ -21,7 +21,6 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
 from glow.dialects.weights import stored_value
 from glow.interpreter import evaluate_node
@@ -41,6 +40,7 @@ from glow.passes.rewriting.node_builder import (
     erase,
     name_of,
 )
+from glow.passes.rewriting.operations import all_operations
 
 UP = (*PRODUCTS, *ARITHMETIC, glow.RescaleOp, QuantizeCastOp)
 DOWN = ARITHMETIC

@@ -16,11 +16,11 @@ from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import StorageCastOp, storage_cast
 from glow.dialects.quantized import quantized_type, stored_type
 from glow.passes.quantization.casts import element, tensor_of
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, erase
+from glow.passes.rewriting.operations import all_operations
 
 MOVED: tuple[type[NodeOp], ...] = (
     glow.ReshapeOp, glow.TransposeOp, glow.ConcatOp, glow.SliceOp, glow.BroadcastOp,

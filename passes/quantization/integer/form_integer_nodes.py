@@ -24,7 +24,6 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import Quantization, QuantizeCastOp
 from glow.dialects.quantized import any_quantized, quantized_type
 from glow.dialects.weights import constant_value
@@ -42,6 +41,7 @@ from glow.passes.quantization.integer.affine import form_affine
 from glow.passes.quantization.integer.fold_casts import erase_dead_casts, fold_casts
 from glow.passes.quantization.integer.lookup_tables import form_lookup_table
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, erase
+from glow.passes.rewriting.operations import all_operations
 
 BOUNDS = ("relu", "clip")
 MAX_BITS = 16

@@ -16,9 +16,9 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import PRODUCTS
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
 from glow.passes.quantization.integer.fold_casts import erase_dead_casts
+from glow.passes.rewriting.operations import all_operations
 
 
 def only_reader(value: SSAValue) -> Operation | None:

@@ -31,7 +31,6 @@ from xdsl.rewriter import Rewriter
 from glow.dialects import glow
 from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
-from glow.dialects.operations import all_operations
 from glow.dialects.quant import DequantizeCastOp, Quantization
 from glow.dialects.quantized import quantized_type
 from glow.dialects.weights import stored_value
@@ -44,6 +43,7 @@ from glow.passes.rewriting.node_builder import (
     erase,
     erase_dead_nodes,
 )
+from glow.passes.rewriting.operations import all_operations
 
 MOVED: tuple[type[NodeOp], ...] = (
     glow.ReshapeOp, glow.TransposeOp, glow.SliceOp, glow.MaxPool2dOp,

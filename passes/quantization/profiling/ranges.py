@@ -14,7 +14,6 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import NodeOp, element_of, shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import clone_module
 from glow.interpreter import FUNCTIONS, evaluate_node
@@ -34,6 +33,7 @@ from glow.passes.quantization.profiling.instrument_profile import (
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.profiling.schema import PRECISIONS
 from glow.passes.quantization.profiling.value_profile import ValueProfile
+from glow.passes.rewriting.operations import all_operations
 
 MOST_BATCHES = 4
 """Of random inputs: more tell little more of ranges."""

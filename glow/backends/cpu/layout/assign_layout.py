@@ -45,12 +45,12 @@ from glow.dialects.numerics import (
     check_numerics,
     check_weight_growth,
 )
-from glow.dialects.operations import all_operations
 from glow.lowering.lower_nodes import spatial_convolution
 from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.program_target import settle_target
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import erase_dead_nodes
+from glow.passes.rewriting.operations import all_operations
 from glow.tuning import choices
 
 

@@ -10,9 +10,9 @@ from glow.backends.cpu.layout.packing import TargetPacker
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import element_of
-from glow.dialects.operations import all_operations
 from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.target import Target
+from glow.passes.rewriting.operations import all_operations
 
 BYTE_PRODUCTS = (
     glow.Conv2dIntegerOp,

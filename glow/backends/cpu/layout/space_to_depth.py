@@ -37,9 +37,9 @@ from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.layout.winograd import ITEM_BYTES, weight_budget
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.weights import Array, constant_value
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
+from glow.passes.rewriting.operations import all_operations
 
 
 def space_to_depth(

@@ -24,9 +24,9 @@ from glow.backends.cpu.layout.layout import is_f32
 from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.weights import Array, constant_value
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
+from glow.passes.rewriting.operations import all_operations
 
 MAX_GROUPS = 8
 """More groups would only be more kernel calls, each with little to do."""

@@ -24,8 +24,8 @@ from glow.backends.cpu.layout.layout import blocked_source, constant_key, is_f32
 from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.weights import constant_value, weights_of
+from glow.passes.rewriting.operations import all_operations
 
 Convolution: TypeAlias = glow.Conv2dOp | glow.Conv2dIntegerOp
 

@@ -35,7 +35,6 @@ from glow.backends.cpu.dialect import EpilogueOp
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import DataParallel, NodeOp, shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
 from glow.passes.quantization.casts import tensor_of
@@ -46,6 +45,7 @@ from glow.passes.rewriting.node_builder import (
     element_type,
     erase,
 )
+from glow.passes.rewriting.operations import all_operations
 from glow.passes.rewriting.scalar_bodies import emit_node, has_scalar_body, inline_body
 from glow.passes.rewriting.scalar_builder import ScalarBuilder
 from glow.passes.rewriting.trace import fused

@@ -36,7 +36,6 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.int8 import Int8WindowOp
 from glow.dialects import arith
 from glow.dialects.node import NodeOp
-from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import dtype_of
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.target.program_target import settle_target
@@ -44,6 +43,7 @@ from glow.lowering.target.target import Target
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.contract import BITS
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, erase
+from glow.passes.rewriting.operations import all_operations
 
 NODES = (
     cpu.Int8Conv2dOp,

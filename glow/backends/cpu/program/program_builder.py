@@ -33,11 +33,11 @@ from glow.backends.cpu.program.program import (
 from glow.dialects import arith, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
-from glow.dialects.operations import all_operations
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.lowering.target.target import Target
 from glow.passes.instr.buffers import aligned, byte_size, item_size
+from glow.passes.rewriting.operations import all_operations
 
 ANY_INDEX = (-(1 << 62), 1 << 62)
 
