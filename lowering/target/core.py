@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 from glow.dialects.errors import GlowError
 
 SUSTAINED = 0.5
-"""What kernels get of the bytes a cycle that the second cache can send: their loads compete with
-those that the first cache serves."""
+"""What kernels get of the bytes a cycle that a cache beyond the first can send: their loads compete
+with those that the first cache serves."""
 
 UNFETCHED = 0.8
 """The rate of lines from beyond the second cache that nothing fetched ahead, of a stream's."""
@@ -148,6 +148,11 @@ class Core:
     def sustained_l2_bytes_per_cycle(self) -> float:
         """From the second cache, to a kernel that loads from the first one too."""
         return SUSTAINED * self.l2_bytes_per_cycle
+
+    @cached_property
+    def sustained_l3_bytes_per_cycle(self) -> float:
+        """The same from the last cache."""
+        return SUSTAINED * self.l3_bytes_per_cycle
 
     @cached_property
     def far_bytes_per_cycle(self) -> float:

@@ -33,7 +33,6 @@ from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
 from glow.backends.cpu.kernels.matmul.matmul import (
     MatmulSpec,
     pack_matmul_weights,
-    product_step,
 )
 from glow.backends.cpu.kernels.recurrence.weights import StepShape, pack_recurrence
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
@@ -56,6 +55,7 @@ from glow.backends.cpu.layout.conv_shape import (
     tuned_winograd_tile,
     winograd_spec,
 )
+from glow.backends.cpu.tiling.int8_tile import product_step
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.target.core import Core

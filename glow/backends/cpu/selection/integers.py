@@ -44,7 +44,6 @@ from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
 from glow.backends.cpu.kernels.matmul.matmul import (
     MatmulSpec,
     build_matmul,
-    product_step,
 )
 from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import (
@@ -62,6 +61,7 @@ from glow.backends.cpu.selection.convolution import (
     winograd_sums,
 )
 from glow.backends.cpu.selection.matmul import permuted_strides
+from glow.backends.cpu.tiling.int8_tile import product_step
 from glow.dialects import instr
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import shape_of

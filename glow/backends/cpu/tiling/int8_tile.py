@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import arith
 from glow.lowering.loop_builder.builder import LoopBuilder
+from glow.lowering.target.target import Target
 
 WORD = 4
 """The bytes that are multiplied at once."""
@@ -46,3 +47,8 @@ def signed_dot(
     lower = b.binary_integer(arith.XOrIOp, activations, sign)
     wide = b.cast(arith.ExtSIOp, lower, i32)
     return b.contract(wide, b.cast(arith.ExtSIOp, weights, i32), accumulator)
+
+
+def product_step(depth: int, target: Target) -> int:
+    """The bytes along the depth that a product multiplies at once."""
+    return target.dot_bytes if depth % target.dot_bytes == 0 else WORD

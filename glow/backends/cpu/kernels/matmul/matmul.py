@@ -22,7 +22,11 @@ from glow.backends.cpu.dialect.config import (
     MatmulConfig,
     wrong_prefetch,
 )
-from glow.backends.cpu.kernels.matmul.weights import PackedWeights, PanelPrefetch
+from glow.backends.cpu.kernels.matmul.weights import (
+    PackedWeights,
+    PanelPrefetch,
+    fill_columns,
+)
 from glow.backends.cpu.tiling.accumulation import (
     PRODUCTS,
     Sums,
@@ -43,6 +47,7 @@ from glow.backends.cpu.tiling.matmul_tile import (
     wrong_cut,
     wrong_tile,
 )
+from glow.backends.cpu.tiling.row_order import RowOrder, each_block, row_order
 from glow.backends.cpu.tiling.tile_store import (
     PartialStore,
     TileEpilogue,
@@ -124,8 +129,7 @@ class MatmulSpec:
         epilogue = self.tile_epilogue
         full = epilogue.operand_layouts.count("full")
         size = types.byte_width(epilogue.output(0).element_type)
-        written = self.rows * self.columns * size
-        is_far = (1 + full) * written > target.l2_bytes
+        is_far = (1 + full) * self.rows * self.columns * size > target.l2_bytes
         return is_far and not target.prefers_small_loops
 
     @property
@@ -210,6 +214,13 @@ class MatmulSpec:
         tile, split = self.tile(target), self.split(target)
         return RowBlocks.split(self.rows, tile.rows, split.units)
 
+    def row_order(self, target: Target) -> RowOrder:
+        """How many tiles of rows go through all columns before the next ones do."""
+        size = self.depth * types.byte_width(self.element)
+        weights = size * self.columns // (2 if self.widens else 1)
+        tile_bytes, units = self.tile(target).rows * size, self.split(target).units
+        return row_order(self.tiles(target), tile_bytes, units, weights, target)
+
     @property
     def tile_epilogue(self) -> TileEpilogue:
         """Bias and epilogue."""
@@ -219,11 +230,6 @@ class MatmulSpec:
         """The size of the packed B in elements."""
         lanes = target.lanes(32)
         return self.depth * -(-self.columns // lanes) * lanes
-
-
-def product_step(depth: int, target: Target) -> int:
-    """The bytes along the depth that a product multiplies at once."""
-    return target.dot_bytes if depth % target.dot_bytes == 0 else WORD
 
 
 def pack_matmul_weights(
@@ -252,19 +258,11 @@ def pack_matmul_weights(
     # One copy from either order: intermediate arrays would cost a large layer seconds.
     for number, group in enumerate(groups):
         columns = matrix[:, number * width : (number + 1) * width]
-        _fill_columns(group, columns)
+        fill_columns(group, columns)
     if end < packed.size:
         rest = packed[end:].reshape(spec.steps, -1, spec.group)
-        _fill_columns(rest, matrix[:, split.groups * width :])
+        fill_columns(rest, matrix[:, split.groups * width :])
     return packed
-
-
-def _fill_columns(target: np.ndarray, columns: np.ndarray) -> None:
-    """Copy [K, N] into [K / group, N or more, group], the rest of which becomes zero."""
-    group, count = target.shape[-1], columns.shape[1]
-    for k in range(group):
-        target[:, :count, k] = columns[k::group]
-    target[:, count:] = 0
 
 
 class _PackedProduct:
@@ -281,6 +279,7 @@ class _PackedProduct:
         self.tile = spec.tile(target)
         self.split = spec.split(target)
         self.row_blocks = spec.row_blocks(target)
+        self.together = spec.row_order(target).tiles
         lanes, strides = self.split.lanes, spec.c_strides
         self.a = Matrix(
             builder, a_buffer, spec.a_strides, (spec.rows, spec.depth), lanes
@@ -291,7 +290,7 @@ class _PackedProduct:
             builder,
             b_buffer,
             spec.steps,
-            spec.tiles(target),
+            self.together,
             self.tile.rows,
             spec.config.prefetch if spec.config else USUAL_PREFETCH,
         )
@@ -302,21 +301,21 @@ class _PackedProduct:
         self.results = TileStore(builder, spec.tile_epilogue, c, epilogue_operands)
         self.store = PartialStore(builder, self.results, self.tile.rows)
 
-    def rows(self, low: Index, high: Index) -> None:
-        """Computes the tiles of rows [low, high), panel after panel."""
+    def panels(self, low: Index, high: Index, tiles: tuple[Index, Index]) -> None:
+        """Computes the panels [low, high) of some tiles of rows."""
+        b, multiply, visit = self.builder, self._multiply, self.row_blocks.visit_tiles
+        together = self.together if self.together < self.row_blocks.tiles else None
 
-        def panel(unit: Index) -> None:
+        def panel(unit: Index, start: Index, end: Index) -> None:
             def group(columns: ColumnGroup) -> None:
-                self.row_blocks.visit_tiles(
-                    self.builder,
-                    low,
-                    high,
-                    lambda row: self._multiply(unit, columns, row),
-                )
+                visit(b, start, end, lambda row: multiply(unit, columns, row))
 
-            self.split.visit(self.builder, unit, group)
+            self.split.visit(b, unit, group)
 
-        self.builder.loop(0, self.split.units, 1, panel)
+        def panels(start: Index, end: Index) -> None:
+            b.loop(low, high, 1, lambda unit: panel(unit, start, end))
+
+        each_block(b, tiles, together, panels)
 
     def unit(self, coordinates: list[Index]) -> None:
         """Computes a group of columns of a block of rows."""
@@ -332,7 +331,6 @@ class _PackedProduct:
     def _multiply(self, unit: Index, group: ColumnGroup, row: Index) -> None:
         shape = (self.tile.rows, group.blocks, self.split.lanes)
         unroll = self.tile.unroll(self.builder.target.core)
-
         if self.spec.has_far_results(self.builder.target):
             self.results.fetch(row, self.tile.rows, group)
         panel = self.spec.steps * group.blocks * self.split.lanes
@@ -381,18 +379,21 @@ def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kern
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
         product = _PackedProduct(builder, spec, buffers)
         if by_rows:
-            product.rows(low, high)
+            product.panels(0, space[0], (low, high))
+        elif space[1] == 1 and spec.row_order(target).tiles < spec.tiles(target):
+            product.panels(low, high, (0, spec.tiles(target)))
         else:
             builder.space(low, high, space, product.unit)
 
-    output = spec.tile_epilogue.output(spec.c_strides.span((), spec.rows, spec.columns))
+    rows, epilogue = spec.rows, spec.tile_epilogue
+    output = epilogue.output(spec.c_strides.span((), rows, spec.columns))
     buffers = [
         output,
-        flat(spec.a_strides.span((), spec.rows, spec.depth), spec.element),
+        flat(spec.a_strides.span((), rows, spec.depth), spec.element),
         _packed_type(spec, target),
-        *spec.tile_epilogue.buffers(output, spec.rows, spec.columns),
+        *epilogue.buffers(output, rows, spec.columns),
     ]
     dense = not (spec.a_row_stride or spec.c_row_stride)
-    whole = by_rows and dense and spec.rows % spec.tile(target).rows == 0
-    runs = (1, 1, 0, *spec.tile_epilogue.runs) if whole else ()
+    whole = by_rows and dense and rows % spec.tile(target).rows == 0
+    runs = (1, 1, 0, *epilogue.runs) if whole else ()
     return Kernel(builder.function(name, buffers, body), work_items, runs)

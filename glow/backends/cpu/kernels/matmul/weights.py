@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.tiling.matmul_tile import ColumnGroup, ColumnSplit
@@ -18,6 +19,14 @@ _STEPS_AHEAD = 8
 _WORD_BYTES = 4
 
 _StepBody = Callable[[Index], None]
+
+
+def fill_columns(target: np.ndarray, columns: np.ndarray) -> None:
+    """Copy [K, N] into [K / group, N or more, group], the rest of which becomes zero."""
+    group, count = target.shape[-1], columns.shape[1]
+    for k in range(group):
+        target[:, :count, k] = columns[k::group]
+    target[:, count:] = 0
 
 
 class PackedWeights:

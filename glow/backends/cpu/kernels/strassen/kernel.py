@@ -43,6 +43,7 @@ from glow.backends.cpu.tiling.matmul_tile import (
     columns_of,
     flat,
 )
+from glow.backends.cpu.tiling.row_order import each_block
 from glow.backends.cpu.tiling.tile_store import TileStore, matrices_of, stored_rows
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -99,13 +100,13 @@ class _StrassenProduct:
         strides = Strides((spec.columns,), spec.parts * spec.columns, 1)
         self.builder = builder
         self.leaf = leaf
-        self.levels = spec.levels
-        self.parts = spec.parts
+        self.levels, self.parts = spec.levels, spec.parts
         self.tile: Tile = leaf.tile(target)
         self.split = leaf.split(target)
         self.lanes = lanes = self.split.lanes
         self.tiles = spec.tiles(target)
-        _, self.tiles_per_block = spec.row_tiles(target)
+        self.tiles_per_block = spec.row_tiles(target)[1]
+        self.by_blocks = spec.is_blocked(target)
         sums = (spec.products * leaf.rows, leaf.depth)
         self.a = Matrix(builder, a_buffer, leaf.a_strides, sums, lanes)
         self.b = PackedFactors(builder, b_buffer, spec)
@@ -144,7 +145,7 @@ class _StrassenProduct:
 
     def panel_of_block(self, coordinates: list[Index]) -> None:
         """Computes a panel of columns of all quadrants for a block of rows."""
-        unit, block = coordinates
+        block, unit = coordinates if self.by_blocks else coordinates[::-1]
         builder, count = self.builder, self.tiles_per_block
         first = builder.mul(block, count)
         if self.tiles % count:
@@ -160,7 +161,7 @@ class _StrassenProduct:
             count = builder.minimum(builder.sub(high, first), most)
             self._panel(unit, group, _Block(first, count))
 
-        def panel(unit: Index) -> None:
+        def panel(unit: Index, low: Index, high: Index) -> None:
             self.split.visit(
                 builder,
                 unit,
@@ -169,7 +170,10 @@ class _StrassenProduct:
                 ),
             )
 
-        builder.loop(0, self.split.units, 1, panel)
+        def panels(start: Index, end: Index) -> None:
+            builder.loop(0, self.split.units, 1, lambda unit: panel(unit, start, end))
+
+        each_block(builder, (low, high), most if self.by_blocks else None, panels)
 
     def _panel(self, unit: Index, group: ColumnGroup, block: _Block) -> None:
         """Multiplies and finishes a panel of columns of a block of rows."""
@@ -370,7 +374,8 @@ def build_strassen(
 ) -> Kernel:
     """The kernel f(C, A, scales, sums of A, packed B, [bias], epilogue operands..., lo, hi)."""
     by_rows = spec.is_cut_by_rows(target)
-    space = [spec.leaf.split(target).units, spec.row_tiles(target)[0]]
+    units, blocks = spec.leaf.split(target).units, spec.row_tiles(target)[0]
+    space = [blocks, units] if spec.is_blocked(target) else [units, blocks]
     work_items = spec.tiles(target) if by_rows else prod(space)
     builder = LoopBuilder(target)
 

@@ -12,6 +12,7 @@ from glow.backends.cpu.dialect.config import (
 from glow.backends.cpu.kernels.matmul.matmul import F32_BYTES, MatmulSpec
 from glow.backends.cpu.reference.strassen import PRODUCTS
 from glow.backends.cpu.tiling.matmul_tile import wrong_cut
+from glow.backends.cpu.tiling.row_order import RowOrder, row_order
 from glow.backends.cpu.tiling.tile_store import TileEpilogue
 from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.loop_builder.work_items import prefers_rows
@@ -59,7 +60,9 @@ class StrassenSpec:
         """Whether the saved eighth of the products outweighs the sums.
 
         Each element of A is part of seven sums that are written and read back, each one of
-        C goes through the scratch. Two levels pay where one pays for the half-size products.
+        C goes through the scratch. Sums and weights are 7 / 4 of a direct product's, so that
+        more is read again where they leave the second cache. Two levels pay where one pays for
+        the half-size products.
         """
         core = target.core
         if not self.supported(target) or self.rows < MIN_ROWS * core.balance:
@@ -69,7 +72,27 @@ class StrassenSpec:
             return self._reads_weights_well(target) and half.is_profitable(target)
         saved = self.rows * self.columns * self.depth / 8
         moved = self.rows * self.depth + self.rows * self.columns
-        return saved > PASSES * core.pass_cycles * core.fma_per_cycle * moved
+        passes = PASSES * core.pass_cycles * moved
+        direct = MatmulSpec(self.rows, self.columns, self.depth)
+        again = self.row_order(target).read_again - direct.row_order(target).read_again
+        reads = target.lanes(32) * again / core.sustained_l3_bytes_per_cycle
+        return saved > core.fma_per_cycle * (passes + reads)
+
+    def row_order(self, target: Target) -> RowOrder:
+        """How many tiles of rows, of all sums, stay near while panels pass."""
+        leaf = self.leaf
+        row_bytes = F32_BYTES * self.products * leaf.depth
+        return row_order(
+            self.tiles(target),
+            leaf.tile(target).rows * row_bytes,
+            leaf.split(target).units,
+            row_bytes * leaf.columns,
+            target,
+        )
+
+    def is_blocked(self, target: Target) -> bool:
+        """Whether a block of rows goes through all panels before the next one does."""
+        return self.row_order(target).tiles < self.tiles(target)
 
     def _reads_weights_well(self, target: Target) -> bool:
         """Whether panels give work items enough, and few blocks of rows read all of them.
@@ -137,6 +160,7 @@ class StrassenSpec:
             return -(-tiles // per_block), per_block
         units = self.leaf.split(target).units
         most, wanted = SCRATCH_TILES[self.levels], WANTED_WORK_ITEMS[self.levels]
+        most = min(most, self.row_order(target).tiles)
         if self.is_cut_by_rows(target):
             wanted = 1
         blocks = max(-(-tiles // most), -(-wanted // units))

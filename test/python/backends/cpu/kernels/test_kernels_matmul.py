@@ -101,6 +101,30 @@ def test_matmul_asks_for_results_that_are_far(
         assert len(asked) == 1 + count
 
 
+@pytest.mark.parametrize("cut", ["rows", "columns"])
+@pytest.mark.parametrize("columns", [272, 270])
+def test_rows_that_leave_the_cache_come_in_blocks(cut: str, columns: int) -> None:
+    """Four tiles of six rows fill half of 4 KiB; each block of them goes through all panels."""
+    rows, depth, far = 101, 20, PRESETS["avx2"].with_core(l2_bytes=2**20)
+    near = far.with_core(l2_bytes=2**12)
+    spec = MatmulSpec(rows, columns, depth, config=MatmulConfig(6, 2, cut))
+    weights = columns * depth * 4
+    assert spec.row_order(far) == (17, 0)
+    assert spec.row_order(near) == (4, 4 * weights)
+    a, b = normal(rows, depth), normal(depth, columns)
+    found = [
+        run_kernel(
+            build_matmul(spec, target),
+            [np.full((rows, columns), np.nan, np.float32)],
+            [a, pack_matmul_weights(b, spec, target)],
+            target,
+        )[0]
+        for target in (far, near)
+    ]
+    assert relative_error(found[1], a.astype(np.float64) @ b) < 2e-6
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(1, 20), (7, 16), (29, 50)])
 def test_matmul_with_a_number_for_each_row(rows: int, columns: int) -> None:
     a, b, scale = normal(rows, 12), normal(12, columns), normal(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -216,12 +217,34 @@ def test_each_row_keeps_its_digits(levels: int) -> None:
     assert errors.max() < 5e-6
 
 
+@pytest.mark.parametrize("cut", ["rows", "columns"])
+def test_rows_that_leave_the_cache_come_in_blocks(cut: str) -> None:
+    rows, columns, depth = 130, 352, 20
+    target = PRESETS["avx2"].with_core(l2_bytes=2**14)
+    spec = StrassenSpec(rows, columns, depth)
+    spec = replace(spec, config=replace(spec.choose_config(target), cut=cut))
+    assert spec.is_blocked(target)
+    assert not spec.is_blocked(PRESETS["avx2"])
+    a, b = normal(rows, depth), normal(depth, columns)
+    found = strassen(a, b, spec, [], target)
+    assert relative_error(found, a.astype(np.float64) @ b) < 5e-6
+
+
 def test_choice() -> None:
     """Few rows, small and odd sides are left to the direct product."""
-    assert StrassenSpec(128, 768, 768).is_profitable(TARGET)
+    target = PRESETS["avx512"]
+    assert StrassenSpec(128, 768, 768).is_profitable(target)
     for shape in ((1, 768, 768), (128, 64, 64), (129, 768, 768), (128, 768, 767)):
-        assert not StrassenSpec(*shape).is_profitable(TARGET)
+        assert not StrassenSpec(*shape).is_profitable(target)
     assert not StrassenSpec(128, 776, 768).supported(PRESETS["avx512"])
+
+
+def test_sums_that_leave_the_cache_decide() -> None:
+    """Those of 1500 rows of 2048 do not stay in 512 KiB: each panel would read them again."""
+    zen3 = Target.from_string("znver3")
+    spec = StrassenSpec(1500, 512, 2048)
+    assert spec.is_profitable(zen3.with_core(l2_bytes=64 * 2**20))
+    assert not spec.is_profitable(zen3)
 
 
 def test_choice_of_two_levels() -> None:
