@@ -148,5 +148,4 @@ def test_matmul_integer(
     model = model_of(
         "MatMulInteger", computed, ["a", "b", *points], shape, onnx.TensorProto.INT32
     )
-    factors = computed["a"].astype(np.int32) - 7, computed["b"].astype(np.int32) - 99
-    check(model, computed, exact=[np.matmul(*factors)])
+    check(model, computed)

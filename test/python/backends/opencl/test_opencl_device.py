@@ -185,7 +185,8 @@ def test_parts_on_a_device_hand_over_its_memory(
     for _ in range(2):
         np.testing.assert_allclose(model(x), expected, 1e-5, 1e-6)
     assert len(copied) == 4, "of each call what the CPU reads, and the output"
-    assert model.function._models[0].function.device == "products:0"
+    (_, first), *_ = model.function.parts
+    assert first.function.device == "products:0"
 
 
 def test_a_device_that_stops_is_one_line_and_comes_back(

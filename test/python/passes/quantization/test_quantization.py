@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 import pytest
 from onnxruntime.quantization import (
     CalibrationDataReader,
@@ -19,6 +18,7 @@ from onnxruntime.quantization import (
 )
 from onnxruntime.quantization.shape_inference import quant_pre_process
 from places import ROOT
+from support.onnx_models.onnxruntime_testing import exact_session
 from support.programs.pipelines import passes_of, run_text
 from xdsl.dialects.builtin import ModuleOp
 
@@ -323,7 +323,7 @@ def test_quantized_networks(
     run_passes(module, graph_passes())
     quantize_module(module)
     run_text(module, "assert-all-quantized")
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    session = exact_session(onnx.load(path))
     theirs = [session.run(None, {"image": image})[0] for image in images[:50]]
     ours = [run(module, [image])[0] for image in images[:50]]
     difference = np.abs(np.array(ours) - np.array(theirs))
@@ -349,13 +349,7 @@ def test_dynamically_quantized_transformer(per_channel: bool, tmp_path: Path) ->
     dynamic = sum(isinstance(op, DynamicMatmulOp) for op in module.walk())
     assert dynamic == 12
     inputs = make_inputs(model, seed=3)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = (
-        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    )
-    session = onnxruntime.InferenceSession(
-        path, options, providers=["CPUExecutionProvider"]
-    )
+    session = exact_session(onnx.load(path))
     names = [info.name for info in session.get_inputs()]
     theirs = session.run(None, {name: inputs[name] for name in names})
     for one, other in zip(run(module, list(inputs.values())), theirs, strict=True):
