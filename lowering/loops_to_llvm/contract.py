@@ -57,9 +57,7 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
     lhs = narrow_operand(low, op.lhs, lhs_map)
     rhs = narrow_operand(low, op.rhs, rhs_map)
     accumulated = iterators_of(acc_map)
-    by_lane = has_lane_form(lhs.dimensions, rhs.dimensions, accumulated)
-    if not by_lane:
-        verify_form(op, lhs.dimensions, rhs.dimensions, accumulated)
+    by_lane = verify_form(op, lhs.dimensions, rhs.dimensions, accumulated)
     operands = Operands(low, lhs, rhs)
     dot = neon_dot_product(low, lhs, rhs)
     smlad = None if by_lane else smlad_product(low, lhs, rhs)
@@ -87,21 +85,21 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
     low.set_registers(op.result, results)
 
 
-def has_lane_form(lhs: Sequence[int], rhs: Sequence[int], acc: Sequence[int]) -> bool:
-    """Whether each lane has factors of its own: `(m, k, l), (l, k) -> (m, l)`."""
-    if len(lhs) < 2 or len(rhs) != 2:
-        return False
-    *outer, step, lane = lhs
-    return tuple(rhs) == (lane, step) and tuple(acc) == (*outer, lane)
-
-
 def verify_form(
     op: vector.ContractOp,
     lhs: Sequence[int],
     rhs: Sequence[int],
     acc: Sequence[int],
-) -> None:
-    """Raises DiagnosticException for a contraction that is not lowered."""
+) -> bool:
+    """Returns whether each lane has factors of its own: `(m, k, l), (l, k) -> (m, l)`.
+
+    Raises DiagnosticException for a contraction that has neither this form nor the usual one,
+    and is not lowered.
+    """
+    if len(lhs) > 1 and len(rhs) == 2:
+        *outer, step, lane = lhs
+        if tuple(rhs) == (lane, step) and tuple(acc) == (*outer, lane):
+            return True
     has_form = (
         len(rhs) > 1
         and lhs[-1] == rhs[-1]
@@ -115,6 +113,7 @@ def verify_form(
             "loops-to-llvm: vector.contract is lowered in the form "
             "(m, k), (n, l, k) -> (m, n, l) with kind add only"
         )
+    return False
 
 
 def dot_product(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> DotProduct | None:

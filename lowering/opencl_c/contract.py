@@ -13,7 +13,7 @@ from itertools import product
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import vector
-from glow.lowering.loops_to_llvm.contract import has_lane_form, verify_form
+from glow.lowering.loops_to_llvm.contract import verify_form
 from glow.lowering.loops_to_llvm.contract_operands import iterators_of
 from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.loops_to_llvm.layout import integer_width, row_major
@@ -44,9 +44,7 @@ class Factors:
 
 def contract(out: FunctionPrinter, op: vector.ContractOp) -> None:
     lhs_map, rhs_map, acc_map = map(iterators_of, op.indexing_maps)
-    by_lane = has_lane_form(lhs_map, rhs_map, acc_map)
-    if not by_lane:
-        verify_form(op, lhs_map, rhs_map, acc_map)
+    verify_form(op, lhs_map, rhs_map, acc_map)
     lhs, rhs = Factors(out, op.lhs, lhs_map), Factors(out, op.rhs, rhs_map)
     (depth,) = {*rhs_map} - {*acc_map}
     steps = range(rhs.layout.width)

@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import vector
 from glow.lowering.loops_to_llvm.contract import (
-    has_lane_form,
     multiply_accumulate,
     verify_form,
 )
@@ -96,9 +95,7 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
     lhs = narrow_operand(low, op.lhs, lhs_map)
     rhs = narrow_operand(low, op.rhs, rhs_map)
     accumulated = iterators_of(acc_map)
-    by_lane = has_lane_form(lhs.dimensions, rhs.dimensions, accumulated)
-    if not by_lane:
-        verify_form(op, lhs.dimensions, rhs.dimensions, accumulated)
+    by_lane = verify_form(op, lhs.dimensions, rhs.dimensions, accumulated)
     operands = NarrowOperands(low, lhs, rhs)
     layout = low.layout(op.acc)
     results: list[SSAValue] = []

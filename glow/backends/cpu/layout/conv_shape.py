@@ -58,13 +58,15 @@ class ConvShape:
         return f"{channels} ({down}x{across})/({steps}) on ({height}x{width})"
 
     @property
+    def window(self) -> Window:
+        """Where it slides, and over what."""
+        return Window(self.plane, self.kernel, self.strides, self.dilations, self.pads)
+
+    @property
     def operations(self) -> int:
         """The additions and multiplications of the direct sums."""
-        window = Window(
-            self.plane, self.kernel, self.strides, self.dilations, self.pads
-        )
         taps = self.input_channels // self.group * prod(self.kernel)
-        return 2 * self.batch * self.output_channels * prod(window.output) * taps
+        return 2 * self.batch * self.output_channels * prod(self.window.output) * taps
 
 
 def conv_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
@@ -277,14 +279,11 @@ def choose_int8_winograd(
 
 def conv2d_spec(shape: ConvShape, lanes: int, element: Attribute) -> Conv2dSpec:
     """A convolution of floats as its packing sees it."""
-    window = Window(
-        shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
-    )
     return Conv2dSpec(
         shape.batch,
         shape.input_channels,
         shape.output_channels,
-        window,
+        shape.window,
         groups=shape.group,
         lanes=lanes,
         plain_input=shape.plain_input,
@@ -295,14 +294,11 @@ def conv2d_spec(shape: ConvShape, lanes: int, element: Attribute) -> Conv2dSpec:
 
 def int8_conv2d_spec(shape: ConvShape, lanes: int, block_lanes: int) -> Int8Conv2dSpec:
     """An int8 convolution as its packing sees it."""
-    window = Window(
-        shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
-    )
     return Int8Conv2dSpec(
         shape.batch,
         shape.input_channels,
         shape.output_channels,
-        window,
+        shape.window,
         groups=shape.group,
         lanes=lanes,
         has_bias=True,

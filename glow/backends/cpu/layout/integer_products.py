@@ -34,7 +34,6 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weights import Array, constant_value
 from glow.lowering.loop_builder.border import BorderClasses
-from glow.lowering.loop_builder.window import Window
 from glow.lowering.lower_quantized.integer_products import has_byte_kernel
 from glow.passes.graph.fold_channel_shuffle import MAX_DENSE_GROUPS, dense_weights
 from glow.passes.rewriting.node_builder import (
@@ -227,10 +226,7 @@ def _merges_columns(layout: Layout, image: SSAValue, shape: ConvShape) -> bool:
 def _border_bias(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
     """[classes * O / lanes, lanes]: one for each class of places, where padding counts."""
     lower, lanes = lowered_by(layout), layout.lanes
-    window = Window(
-        shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
-    )
-    classes = BorderClasses(window)
+    classes = BorderClasses(shape.window)
     is_small = classes.count * product.bias.nbytes <= product.weights.nbytes
     counts = product.zero_point != lower and layout.packer.tabulates_borders
     if classes.count == 1 or not (is_small and counts):
