@@ -36,7 +36,7 @@ class TileModel:
     steps: int
     vector_bytes: int
     target: Target
-    step_loads: int = 0
+    step_loads: float = 0
     """What a step does beside its pixels and weights, in loads."""
     pixel_bytes: float = 0
     """What a step takes of each pixel from the second cache."""

@@ -1,10 +1,11 @@
 """The configuration of a blocked convolution: its register tiles, order and segments of rows.
 
 Big weights stay in the L2 if all lines pass by them before the next channels; small ones
-stay there anyway, and then the input line is what should. Threads share lines where they can: each
-then reads of the input only what it wrote itself. For big weights that means that each reads all
-of them, so these are shared by channels instead where they are larger than what threads would
-read of each other.
+stay there anyway, and then the input line is what should. So it should where asking for the next
+channels' weights takes longer than to read all weights for each line. Threads share lines where
+they can: each then reads of the input only what it wrote itself. For big weights that means that
+each reads all of them, so these are shared by channels instead where they are larger than what
+threads would read of each other.
 """
 
 from __future__ import annotations
@@ -182,9 +183,9 @@ def _with_order(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> ConvCon
         )
         return replace(config, order=order, segments=segments)
 
-    weight_bytes = spec.packed_weights * types.byte_width(spec.element)
-    if weight_bytes <= target.l2_bytes // 2:
+    if not spec.has_big_weights(target) or _prefers_lines(spec, tiling, target):
         return cut("rows", spec.groups * spec.batch * tiles)
+    weight_bytes = spec.packed_weights * types.byte_width(spec.element)
     shared = cut("shared_rows", spec.batch)
     both = prod(spec.input_type.get_shape()) + prod(spec.output_type.get_shape())
     items = ConvOrder(spec, replace(tiling, config=shared)).work_items
@@ -194,6 +195,38 @@ def _with_order(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> ConvCon
     ):
         return shared
     return cut("channels", spec.groups * spec.batch * tiles)
+
+
+def _prefers_lines(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> bool:
+    """Whether big weights cost less where all of them pass by each line of the plane.
+
+    Then a tile's come from memory for the first line, and from the last cache for each other one.
+    Else all lines pass by the weights of some channels: the image comes from the last cache once
+    for each of these, the weights again for each line where both do not stay near, and each step
+    asks for weights of the next channels, which takes a load and the time of a fill. The plane of
+    a single tap is one line.
+    """
+    is_single = prod(spec.window.kernel) == 1
+    if is_single or tiling.config.images or not spec.FETCHES_AT_STEPS:
+        return False
+    core, model, blocks = target.core, spec.model(target), tiling.parts[0].blocks
+    pixels, (lines, width) = tiling.config.pixels[0], tiling.window.output
+    tiles, step_bytes = -(-width // pixels), blocks * model.vector_bytes
+    last_cache = core.sustained_l3_bytes_per_cycle or core.far_bytes_per_cycle
+    again = step_bytes / tiles / last_cache
+    first = step_bytes / (lines * tiles) / core.far_bytes_per_cycle
+    by_lines = model.step_cycles(pixels, blocks) + again + first
+    fill = core.loads_per_cycle * step_bytes / core.l2_bytes_per_cycle
+    asking = replace(model, step_loads=model.step_loads + 1 + fill)
+    by_channels = asking.step_cycles(pixels, blocks)
+    panel = model.steps * step_bytes
+    image = prod(spec.input_type.get_shape()[1:]) * types.byte_width(spec.element)
+    window = image * min(1, spec.window.kernel[0] / spec.window.input[0])
+    if panel + image > core.l2_bytes:
+        by_channels += image / (lines * tiles * model.steps) / last_cache
+    if panel + window > core.l2_bytes * 3 // 4:
+        by_channels += again
+    return by_lines < by_channels
 
 
 def wrong_conv_config(spec: Conv2dSpec, target: Target) -> str | None:

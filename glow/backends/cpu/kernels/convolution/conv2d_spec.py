@@ -145,6 +145,11 @@ class Conv2dSpec:
         pixel = self.step_lanes * types.byte_width(self.element) if passes_by else 0
         return TileModel(self.steps, vector_bytes, target, self.STEP_LOADS, pixel)
 
+    def has_big_weights(self, target: Target) -> bool:
+        """Whether weights do not stay in the second cache while pixels pass by."""
+        size = self.packed_weights * types.byte_width(self.element)
+        return size > target.l2_bytes // 2
+
     @property
     def packed_weights(self) -> int:
         """The number of packed weights."""

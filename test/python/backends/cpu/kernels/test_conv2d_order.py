@@ -25,6 +25,7 @@ from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_conf
 from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder
 from glow.backends.cpu.tiling.tiles import TileModel
 from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.target import Target
 
 FAR = TARGET.with_core(l1_bytes=1024, l2_bytes=4096)
 """Caches so small that most weights are far."""
@@ -147,3 +148,22 @@ def test_tiles_are_wide_where_weights_and_pixels_come_from_the_second_cache() ->
     assert far.step_cycles(4, 2) == 5
     assert far.step_cycles(6, 2) == near.step_cycles(6, 2) == 6
     assert (near.pixels(196, 2), far.pixels(196, 2)) == (4, 6)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "channels", "side", "order"),
+    [
+        ("znver3", 256, 56, "rows"),
+        ("znver3", 512, 28, "rows"),
+        ("znver3", 512, 7, "channels"),
+        ("znver5", 256, 56, "shared_rows"),
+    ],
+)
+def test_big_weights_pass_by_lines_where_asking_for_them_costs_more(
+    cpu: str, channels: int, side: int, order: str
+) -> None:
+    """With 32-byte vectors a step is too short for a load and a fill beside its own."""
+    target = Target.from_string(cpu)
+    window = Window((side, side), (3, 3), pads=SAME)
+    spec = Conv2dSpec(1, channels, channels, window, lanes=target.lanes(32))
+    assert choose_conv_config(spec, target).order == order
