@@ -77,7 +77,7 @@ test-ptx: $(VENV)/.installed-dev  ## assemble all kernels of the networks for NV
 	$(BIN)/python -m benchmarks.devices.ptx
 
 test-gpu: $(VENV)/.installed-dev  ## compare kernels for many threads on an NVIDIA GPU (minutes)
-	$(BIN)/python test/fuzz/cuda/compare_gpu.py
+	$(BIN)/pytest --gpu -m gpu -n $(JOBS) test/python/backends/cuda
 
 interop: $(VENV)/.installed-dev  ## install JAX, IREE and mlir-opt, compare programs, write their table (half an hour)
 	@command -v mlir-opt-22 >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \

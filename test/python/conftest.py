@@ -42,9 +42,19 @@ gc.disable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--slice`."""
+    """Add `--slice` and `--gpu`."""
     text = "of tests with many cases of one kind take some (support/slices.py)"
     parser.addoption("--slice", action="store_true", help=text)
+    text = "run kernels of CUDA on a GPU (support/gpu/real_gpu.py), with -m gpu"
+    parser.addoption("--gpu", action="store_true", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Open the GPU."""
+    if config.getoption("--gpu"):
+        from support.gpu.real_gpu import use_gpu
+
+        use_gpu()
 
 
 @pytest.hookimpl(tryfirst=True)

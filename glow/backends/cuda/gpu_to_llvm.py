@@ -38,7 +38,6 @@ from glow.backends.cuda.warpgroup_to_llvm import RULES as WARPGROUP_RULES
 from glow.dialects import arith
 from glow.dialects.errors import GlowError
 from glow.dialects.gpu import gpu, nvgpu
-from glow.dialects.tensor_types import shape_of
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.ir_types import memref_of
 from glow.lowering.loops_to_llvm.conversions import conversion, with_element
@@ -164,7 +163,7 @@ def truncate_float(low: FunctionLowering, op: arith.TruncFOp) -> None:
     """To f16 and bf16 two lanes at once, which PTX takes with the upper one first."""
     builder, element = low.builder, low.layout(op.result).element
     registers = low.registers(op.input)
-    if not all(shape_of(register.type) == (2,) for register in registers):
+    if any(register.type != VectorType(f32, [2]) for register in registers):
         conversion(xllvm.FPTruncOp)(low, op)
         return
     rounded: list[SSAValue] = []

@@ -30,8 +30,9 @@ def gpu_target(gpu: str) -> Target:
 def run_on_device(
     device: CudaDevice, kernel: GpuKernel, buffers: Sequence[Array]
 ) -> None:
-    """Runs a kernel on copies of buffers, and fills the first with what it wrote.
+    """Runs a kernel on copies of buffers, and fills those with what is in the copies then.
 
+    Buffers of the same bytes have one copy, as those of a state that is updated in place.
     Raises GlowError, which names the kernel, where the device stops.
     """
     function = kernel.function
@@ -39,22 +40,25 @@ def run_on_device(
     device.enter()
     text = gpu_kernels_ptx([kernel], gpu_target(device.facts.gpu))
     module = device.load(text.encode())
-    addresses: list[int] = []
+    addresses: dict[int, int] = {}
     sizes = [function.known_grid_size, function.known_block_size]
     grid, block = (list(size.iter_values()) for size in sizes if size is not None)
     try:
         for buffer in buffers:
-            addresses.append(device.allocate(max(buffer.nbytes, 1)))
-            device.upload(addresses[-1], buffer)
-        places = [(address, 0) for address in addresses]
+            if buffer.ctypes.data not in addresses:
+                address = device.allocate(max(buffer.nbytes, 1))
+                addresses[buffer.ctypes.data] = address
+                device.upload(address, buffer)
+        places = [(addresses[buffer.ctypes.data], 0) for buffer in buffers]
         arguments = arguments_of(device, places, maps_of(kernel))
         shared = kernel.dynamic_bytes
         entry = device.function(module, name, shared)
         device.launch(entry, grid, block, arguments, shared)
-        device.download(addresses[0], buffers[0])
+        for buffer in buffers:
+            device.download(addresses[buffer.ctypes.data], buffer)
     except GlowError as error:
         raise GlowError(f"kernel '{name}': {error.message}") from error
     finally:
-        for address in addresses:
+        for address in addresses.values():
             device.free(address)
         device.unload(module)

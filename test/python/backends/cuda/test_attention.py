@@ -44,6 +44,7 @@ def assert_near(case: AttentionCase, result: np.ndarray) -> None:
     assert np.nanmax(np.abs(result - expected), initial=0) < limit
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(30))
 def test_a_random_attention_is_the_interpreters(number: int) -> None:
     case = random_attention(number)
@@ -52,6 +53,7 @@ def test_a_random_attention_is_the_interpreters(number: int) -> None:
     assert report.bank_conflicts == 0
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(5))
 def test_nothing_is_left_for_a_query(number: int) -> None:
     """NaN as the interpreter has it, or 0 where that is asked for."""
@@ -66,6 +68,7 @@ def test_nothing_is_left_for_a_query(number: int) -> None:
     np.testing.assert_allclose(zeros, expected, atol=3 * case.tolerance)
 
 
+@pytest.mark.gpu
 def test_nan_and_infinity_of_scores_stay_in_their_rows() -> None:
     case = fixed_attention(0, Sizes(1, 1, 6, 70, 8, 8), "none")
     for row, value in ((1, np.nan), (3, np.inf)):

@@ -33,6 +33,7 @@ def expected(norm: LocalResponseNormSpec, x: np.ndarray) -> np.ndarray:
     return result
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(24))
 def test_a_random_norm_is_that_of_its_definition(number: int) -> None:
     """Of plain channels and blocks, whose last lanes hold NaN, with windows of any size."""

@@ -32,6 +32,7 @@ from glow.dialects.gpu import gpu, nvgpu
 from glow.interpreter.simt import run_kernel
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(20))
 def test_a_random_product_is_the_interpreters(number: int) -> None:
     case = random_case(number)
@@ -40,6 +41,7 @@ def test_a_random_product_is_the_interpreters(number: int) -> None:
     assert report.bank_conflicts == 0
 
 
+@pytest.mark.gpu
 def test_bytes_are_multiplied_exactly() -> None:
     m, n, k = 35, 21, 72
     a, b = MatrixFactor(1, m, k, True, i8), MatrixFactor(1, n, k, True, i8)

@@ -234,6 +234,7 @@ GRAPHS = {**WINDOWS, **NORMS, **ELEMENTS, **MOVEMENT, **PRODUCTS, **HALVES}
 """By name; what they compute is the interpreter's."""
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_graph_computes_what_the_interpreter_does(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str

@@ -32,6 +32,7 @@ CASES: dict[str, tuple[str, dict[str, Any], float, set[str]]] = {
 """A network, options, the largest error relative to the largest result, kernels that it has."""
 
 
+@pytest.mark.gpu
 @pytest.mark.filterwarnings("ignore:no profile")
 @pytest.mark.parametrize("name", CASES)
 def test_a_network_computes_what_the_interpreter_does(

@@ -169,6 +169,7 @@ def random_case(number: int) -> Case:
     return case
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(24))
 def test_random_rows_are_the_interpreters(number: int) -> None:
     """Rows of a warp and of a block, aligned and not, of sums one behind the other."""
@@ -201,6 +202,7 @@ def norm(rows: int, columns: int) -> Case:
     return case
 
 
+@pytest.mark.gpu
 def test_nan_stays_in_its_row() -> None:
     case = norm(6, 40)
     case.inputs[0] = case.inputs[0].copy()

@@ -39,6 +39,7 @@ def looked_up(
     return result, bool(noted[0]), report
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(24))
 def test_random_rows_are_those_of_numpy(number: int) -> None:
     """Tables of all elements, indices of all types, negative ones and those outside."""
@@ -60,6 +61,7 @@ def test_random_rows_are_those_of_numpy(number: int) -> None:
     assert np.array_equal(result[:, :-1], table[:, indices[:-1].astype(np.int64)])
 
 
+@pytest.mark.gpu
 def test_indices_keep_all_their_bits() -> None:
     """One beyond 32 bits is outside, and a byte that is not signed has 256 values."""
     table = np.arange(256, dtype=np.float32).reshape(1, 256, 1)
@@ -78,6 +80,7 @@ def test_rows_are_read_side_by_side() -> None:
     assert report.uncoalesced_sectors <= 16
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(24))
 def test_random_boxes_are_read_and_written(number: int) -> None:
     """Slices with steps, also backwards, and inserts into larger arrays."""

@@ -159,6 +159,7 @@ def random_case(number: int) -> Case:
     return fixed_case(number, (rows, units, (4, 3, 1)[number % 3]), tile)
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(24))
 def test_random_steps_are_the_interpreters(number: int) -> None:
     case = random_case(number)

@@ -79,6 +79,7 @@ ROWS: dict[str, tuple[Callable[[int, int], RowsSpec], str, int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(20))
 def test_random_rows_are_the_interpreters(number: int) -> None:
     """Rows of a warp and of a block, aligned and not."""
@@ -101,6 +102,7 @@ def test_random_rows_are_the_interpreters(number: int) -> None:
         assert report.uncoalesced_sectors <= rows * 8 * len(shapes)
 
 
+@pytest.mark.gpu
 def test_root_mean_squares() -> None:
     x = np.random.default_rng(0).standard_normal((5, 36)).astype(np.float32)
     scale = np.arange(36, dtype=np.float32)
@@ -111,6 +113,7 @@ def test_root_mean_squares() -> None:
     np.testing.assert_allclose(written, x / root * scale, rtol=1e-5)
 
 
+@pytest.mark.gpu
 def test_rows_keep_nan_and_infinity() -> None:
     x = np.zeros((3, 8), np.float32)
     x[0, 3], x[1, 2] = np.nan, -np.inf
@@ -124,6 +127,7 @@ ADD = ScalarRegion.trace(lambda b, x, y: b.addf(x, y), [f32, f32])
 COPY = ScalarRegion.trace(lambda b, x: x, [f32])
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(20))
 def test_random_elements_are_the_interpreters(number: int) -> None:
     """Functions of dense arrays, sums of broadcast ones, and arrays with axes exchanged."""
@@ -165,6 +169,7 @@ def test_random_elements_are_the_interpreters(number: int) -> None:
     assert report.bank_conflicts == 0
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(20))
 def test_random_matrices_are_transposed(number: int) -> None:
     random = np.random.default_rng(number)

@@ -44,6 +44,7 @@ def skinny_of(case: Case, columns: int, shares_depth: bool) -> SkinnySpec:
     return SkinnySpec(replace(case.spec, tile=tile), columns, shares_depth)
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(24))
 def test_a_random_product_is_the_interpreters(number: int) -> None:
     """Of all formats and epilogues, batches, odd sizes; what is read lies side by side."""
@@ -59,6 +60,13 @@ def test_a_random_product_is_the_interpreters(number: int) -> None:
     # Products of f16 of the interpreter's sums are rounded to f16 where the epilogue does.
     assert error_of(case, result) < max(case.tolerance, 2e-6)
     assert report.bank_conflicts == 0
+
+
+def test_results_are_rounded_one_by_one() -> None:
+    """To f16, of which tiles round two at once."""
+    case = fixed_matmul(0, (1, 2, 9, 64), (True, True), "half")
+    kernel = build_skinny(skinny_of(case, 1, False), TARGET, "skinny")
+    assert "cvt.rn.f16.f32" in gpu_kernels_ptx([kernel], TARGET)
 
 
 def test_lanes_read_side_by_side() -> None:
@@ -78,6 +86,7 @@ def test_a_missing_barrier_or_exchange_is_found(shares_depth: bool) -> None:
         run_kernel(function, case.buffers())
 
 
+@pytest.mark.gpu
 def test_sums_do_not_depend_on_the_grid() -> None:
     """Columns of a warp change no sum: each is added up in one order."""
     case = fixed_matmul(0, (1, 2, 24, 515), (True, True))

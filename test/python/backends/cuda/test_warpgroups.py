@@ -43,6 +43,7 @@ from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.target import Target
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(21))
 def test_a_random_product_is_the_interpreters(number: int) -> None:
     case = random_warpgroup_case(number)

@@ -21,6 +21,7 @@ from glow.lowering.target.gpu_machine import GPU_MACHINES
 RANDOM = np.random.default_rng
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("number", range(40))
 def test_a_random_window_is_the_interpreters(number: int) -> None:
     case = random_window(number)
@@ -28,6 +29,7 @@ def test_a_random_window_is_the_interpreters(number: int) -> None:
     np.testing.assert_allclose(result, case.expected(), rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.gpu
 def test_maxima_and_means_keep_nan_and_infinity() -> None:
     window = Window((5, 5), (3, 3), (2, 2), (1, 1), (1, 1, 1, 1))
     for kind in ("max", "average"):
@@ -37,6 +39,7 @@ def test_maxima_and_means_keep_nan_and_infinity() -> None:
         np.testing.assert_allclose(result, case.expected(), rtol=1e-5)
 
 
+@pytest.mark.gpu
 def test_weights_of_infinity_meet_no_padding() -> None:
     """0 times infinity is NaN, and there is no 0 around an image."""
     window = Window((3, 3), (3, 3), pads=(1, 1, 1, 1))

@@ -1,6 +1,7 @@
 """Networks by the kernels that they choose for GPUs, beside the interpreter.
 
-The driver is in the host's memory; kernels for many threads run in the simulator.
+The driver is in the host's memory; kernels for many threads run in the simulator. With `--gpu`
+they run on a GPU.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from support.gpu.fake_cuda import FakeCuda
 from support.gpu.host_kernels import host_kernels
+from support.gpu.real_gpu import DEVICES
 
 import glow
 from glow.backends.cuda import driver, ptx
@@ -33,6 +35,9 @@ def compare(
     the largest result.
     """
     given = {"target": "sm_80", **options}
+    if DEVICES:
+        compare_with_interpreter(path, inputs, given, tolerance)
+        return
     kernels = host_kernels(path, CompileOptions("cuda", **given))
     threads = {name.rpartition("_")[0] for name in kernels if "_entry" not in name}
     assert threads >= wanted
@@ -43,9 +48,19 @@ def compare(
     monkeypatch.setattr(
         ptx, "assembly", lambda *_: "// Which this driver does not read."
     )
-    results = glow.compile(path, backend="cuda", **given)(**inputs)
-    del given["target"]
-    expected = glow.compile(path, backend="interpreter", **given)(**inputs)
+    compare_with_interpreter(path, inputs, given, tolerance)
+
+
+def compare_with_interpreter(
+    path: Path,
+    inputs: Mapping[str, np.ndarray],
+    options: Mapping[str, Any],
+    tolerance: float,
+) -> None:
+    """The driver's device, and options for it, compute what the interpreter does."""
+    results = glow.compile(path, backend="cuda", **options)(**inputs)
+    others = {name: value for name, value in options.items() if name != "target"}
+    expected = glow.compile(path, backend="interpreter", **others)(**inputs)
     for result, wanted_result in zip(listed(results), listed(expected), strict=True):
         assert np.array_equal(np.isnan(result), np.isnan(wanted_result))
         scale = np.nanmax(np.abs(wanted_result), initial=0)
