@@ -14,14 +14,18 @@ from glow.passes.instr.stack_data_parallel import StackDataParallelPass
 from glow.passes.instr.verify_instr import VerifyInstrPass
 
 
-def instr_passes(memory_limit: int | None = None) -> list[ModulePass]:
+def instr_passes(
+    memory_limit: int | None = None, alignment: int | None = None
+) -> list[ModulePass]:
     """Buffers, then fewer copies, stacked loops, shared buffers, one arena.
 
-    A plan that may only take so many bytes comes after what makes room for it.
+    A plan that may only take so many bytes comes after what makes room for it. Where
+    buffers have to begin at multiples of so many bytes, copies that do are made of others.
     """
     return [
         GlowToInstrPass(),
         EliminateCopiesPass(),
+        *aligned(alignment),
         ScheduleForMemoryPass(),
         StackDataParallelPass(),
         ShareBuffersPass(),
@@ -30,6 +34,15 @@ def instr_passes(memory_limit: int | None = None) -> list[ModulePass]:
         PlanMemoryPass(limit=memory_limit),
         VerifyInstrPass(),
     ]
+
+
+def aligned(alignment: int | None) -> list[ModulePass]:
+    """What aligns buffers, where kernels need that."""
+    if alignment is None:
+        return []
+    from glow.passes.instr.align_buffers import AlignBuffersPass
+
+    return [AlignBuffersPass(alignment)]
 
 
 def make_room(memory_limit: int | None) -> list[ModulePass]:

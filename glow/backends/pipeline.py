@@ -128,13 +128,16 @@ def graph_phase(options: CompileOptions) -> Phase:
     return Phase(GRAPH, "typed nodes, optimized", make)
 
 
-def instr_phase(options: CompileOptions) -> Phase:
-    """Instructions for the nodes of any backend, in one arena that keeps to a limit."""
+def instr_phase(options: CompileOptions, alignment: int | None = None) -> Phase:
+    """Instructions for the nodes of any backend, in one arena that keeps to a limit.
+
+    `alignment`: the bytes at multiples of which buffers have to begin.
+    """
 
     def make() -> Passes:
         from glow.lowering.instr_pipeline import instr_passes
 
-        return instr_passes(options.memory_limit)
+        return instr_passes(options.memory_limit, alignment)
 
     return Phase(INSTR, "instructions on one planned arena", make)
 

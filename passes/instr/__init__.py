@@ -9,6 +9,7 @@ from glow.passes.lazy_passes import lazy_passes
 
 PASSES = lazy_passes(
     "glow.passes.instr",
+    "align_buffers",
     "eliminate_copies",
     "eliminate_dead_allocs",
     "eliminate_dead_stores",

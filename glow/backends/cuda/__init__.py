@@ -95,7 +95,15 @@ class CudaBackend(CpuBackend):
         Raises GlowError for a target that is no GPU.
         """
         from glow.backends.cpu.pipeline import cpu_pipeline
-        from glow.backends.pipeline import LOOPS, Passes, Phase, Pipeline
+        from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES
+        from glow.backends.pipeline import (
+            INSTR,
+            LOOPS,
+            Passes,
+            Phase,
+            Pipeline,
+            instr_phase,
+        )
         from glow.lowering.target.named_targets import GPUS
 
         target = gpu_of(options)
@@ -105,7 +113,10 @@ class CudaBackend(CpuBackend):
                 hint=f"--target is one of {', '.join(GPUS)}",
             )
         pipeline = cpu_pipeline(replace(options, target=target))
-        phases = list(pipeline.phases)[: pipeline.names.index(LOOPS)]
+        phases = [
+            instr_phase(options, TILE_BYTES) if phase.name == INSTR else phase
+            for phase in pipeline.phases[: pipeline.names.index(LOOPS)]
+        ]
 
         def kernels() -> Passes:
             to_threads = get_instr_to_threads()

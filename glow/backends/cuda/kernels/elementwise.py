@@ -40,13 +40,15 @@ class StridedOperand:
 class ElementwiseSpec:
     """A region on operands. Arguments: result, operands, all flat.
 
-    `result`: where results go, if these are not all that there is in their buffer.
+    `result`: where results go, if these are not all that there is in their buffer. `is_aligned`:
+    whether the buffers begin at multiples of 16 bytes.
     """
 
     shape: tuple[int, ...]
     region: ScalarRegion
     operands: tuple[StridedOperand, ...]
     result: StridedOperand | None = None
+    is_aligned: bool = True
 
     @property
     def moved(self) -> list[StridedOperand]:
@@ -99,7 +101,7 @@ def build_elementwise(spec: ElementwiseSpec, target: Target, name: str) -> GpuKe
     b = GpuBuilder(target)
     extents, strides = merge_axes(spec.shape, [each.strides for each in spec.moved])
     offsets = [each.offset for each in spec.moved]
-    aligned = all(offset % VECTOR == 0 for offset in offsets)
+    aligned = spec.is_aligned and all(offset % VECTOR == 0 for offset in offsets)
     width, total = vector_width(extents, strides) if aligned else 1, prod(extents)
 
     def place_of(number: int, place: Sequence[Index]) -> Index:

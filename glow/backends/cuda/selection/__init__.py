@@ -20,7 +20,9 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.kernel_table import Selectors
 from glow.backends.cpu.program.program import KernelSelector
 from glow.backends.cuda.kernels.contraction_spec import Precision
+from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES
 from glow.backends.cuda.selection.choice import Calls, Choice, Row
+from glow.backends.cuda.selection.common import is_aligned
 from glow.dialects import glow, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name
@@ -77,6 +79,9 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
 }
 """The keys of the table `ROWS` of each module here."""
 
+ANYWHERE = {*THEMES["elementwise"], *THEMES["movement"]} - {glow.GatherOp}
+"""Those whose kernels read an element at a time where buffers are not aligned."""
+
 THEME_OF: Mapping[type[Operation], str] = {
     key: theme for theme, keys in THEMES.items() for key in keys
 }
@@ -97,6 +102,8 @@ def threads_of(op: instr.InstructionOp, choice: Choice) -> Calls | str:
         return "there is no builder for it"
     if any_quantized(op.operand_types):
         return "it has quantized elements"
+    if key not in ANYWHERE and not is_aligned(op):
+        return f"a buffer does not begin at a multiple of {TILE_BYTES} bytes"
     row: Row = import_module(f"{__name__}.{theme}").ROWS[key]
     return row(op, choice)
 

@@ -11,7 +11,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.program.program import Invocation, KernelRequest, Row
 from glow.backends.cpu.tiling.matmul_tile import Strides
-from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, GpuKernel
+from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of
 from glow.dialects.small_types import is_small
@@ -20,6 +21,7 @@ from glow.lowering.loop_builder.epilogue import Epilogue, OperandLayout
 from glow.lowering.loop_builder.ir_types import signless
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
+from glow.passes.instr import align_buffers
 
 Spec = TypeVar("Spec", bound=Hashable)
 
@@ -73,6 +75,12 @@ def other_element(buffers: Sequence[SSAValue]) -> str | None:
         if is_small(element) or element == i1 or signless(element) not in ELEMENTS:
             return f"it has elements of {element}"
     return None
+
+
+def is_aligned(op: instr.InstructionOp) -> bool:
+    """Whether all buffers begin where threads may take the most bytes that they take at once."""
+    buffers = (*op.outs, *op.inouts, *op.ins)
+    return all(align_buffers.is_aligned(each, TILE_BYTES) for each in buffers)
 
 
 def exchanged(strides: Strides) -> Strides:

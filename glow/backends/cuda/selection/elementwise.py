@@ -14,7 +14,7 @@ from glow.backends.cuda.kernels.elementwise import (
     build_elementwise,
 )
 from glow.backends.cuda.selection.choice import Choice, Row
-from glow.backends.cuda.selection.common import launch, other_element
+from glow.backends.cuda.selection.common import is_aligned, launch, other_element
 from glow.dialects import glow, instr
 from glow.dialects.node import shape_of
 from glow.lowering.loop_builder.ir_types import row_major_strides
@@ -45,7 +45,7 @@ def _elementwise(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation
     if all(operand.size == prod(shape) for operand in operands):
         shape = (prod(shape),)
         operands = tuple(StridedOperand(o.size, (1,)) for o in operands)
-    spec = ElementwiseSpec(shape, region, operands)
+    spec = ElementwiseSpec(shape, region, operands, is_aligned=is_aligned(op))
     return launch("elementwise", spec, build_elementwise, [*op.outs, *op.ins])
 
 

@@ -24,7 +24,7 @@ from glow.backends.cuda.kernels.gather import build_gather
 from glow.backends.cuda.kernels.reduction.rows import itself
 from glow.backends.cuda.kernels.transpose import TransposeSpec, build_transpose
 from glow.backends.cuda.selection.choice import Choice, Row
-from glow.backends.cuda.selection.common import ELEMENTS, launch
+from glow.backends.cuda.selection.common import ELEMENTS, is_aligned, launch
 from glow.backends.cuda.selection.elementwise import broadcast_operand
 from glow.dialects import glow, instr
 from glow.dialects.node import shape_of
@@ -49,7 +49,7 @@ def moved(
     if matrices is not None and operand.offset == 0 and operand.size == prod(shape):
         return launch("transpose", matrices, build_transpose, [result, source])
     region = ScalarRegion.trace(itself, [element])
-    spec = ElementwiseSpec(shape, region, (operand,))
+    spec = ElementwiseSpec(shape, region, (operand,), is_aligned=is_aligned(op))
     return launch("elementwise", spec, build_elementwise, [result, source])
 
 
@@ -107,6 +107,7 @@ def _insert(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | s
         ScalarRegion.trace(itself, [element]),
         (StridedOperand(prod(shape), row_major_strides(shape)),),
         StridedOperand(prod(whole), steps, offset),
+        is_aligned(op),
     )
     return launch("elementwise", spec, build_elementwise, [target, source])
 
