@@ -18,7 +18,7 @@ from itertools import chain
 from math import ceil
 
 from glow.backends.cuda.kernels.contraction_spec import GpuTile, WarpgroupTile
-from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, WARP
+from glow.backends.cuda.kernels.gpu_builder import MOST_BLOCKS, TILE_BYTES, WARP
 from glow.backends.cuda.product import (
     Product,
     TileCost,
@@ -120,6 +120,8 @@ def tile_cost(product: Product, tile: GpuTile, machine: GpuMachine) -> TileCost 
     shared_bytes = tile.stages * step_bytes(product, tile)
     fits = shared_bytes <= machine.static_shared_bytes
     if copies_of(product, tile) > MOST_COPIES:
+        return None
+    if ceil(product.m / tile.rows) > MOST_BLOCKS:
         return None
     if not fits or registers > machine.thread_registers:
         return None

@@ -51,6 +51,9 @@ STATIC_SHARED = 48 * 1024
 """The bytes of shared memory that a kernel may declare; more is given to it at its launch (CUDA C++
 Programming Guide, "Compute Capabilities")."""
 
+MOST_BLOCKS = 65_535
+"""Those of a grid along its second and its third axis (the same table)."""
+
 AXES = {axis: DimensionAttr(axis) for axis in DimensionEnum}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -19,6 +20,7 @@ from glow.backends.cuda.kernels.attention_spec import (
     AttentionSpec,
     AttentionTile,
 )
+from glow.backends.cuda.kernels.gpu_builder import MOST_BLOCKS
 from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
 from glow.backends.cuda.selection.choice import Choice, Row
 from glow.backends.cuda.selection.common import exchanged, launch
@@ -44,6 +46,8 @@ def refusal(op: instr.InstructionOp, shapes: Shapes) -> str | None:
     head = max(shapes.depth, shapes.columns)
     if head > LARGEST_HEAD:
         return f"a head has {head} numbers, and kernels have at most {LARGEST_HEAD}"
+    if (heads := prod(shapes.batch)) > MOST_BLOCKS:
+        return f"it has {heads} heads, and grids have at most {MOST_BLOCKS}"
     if shapes.value_strides.column != 1:
         return "the columns of its values are apart"
     for strides in (shapes.query_strides, shapes.key_strides):

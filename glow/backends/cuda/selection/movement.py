@@ -21,6 +21,7 @@ from glow.backends.cuda.kernels.elementwise import (
     merge_axes,
 )
 from glow.backends.cuda.kernels.gather import build_gather
+from glow.backends.cuda.kernels.gpu_builder import MOST_BLOCKS
 from glow.backends.cuda.kernels.reduction.rows import itself
 from glow.backends.cuda.kernels.transpose import TransposeSpec, build_transpose
 from glow.backends.cuda.selection.choice import Choice, Row
@@ -64,9 +65,10 @@ def transposed_matrices(
     batch, columns, rows = extents
     *outer, first, second = strides
     is_dense = outer in ([], [rows * columns]) and (first, second) == (1, columns)
-    if not is_dense or min(rows, columns) < NARROW:
+    spec = TransposeSpec(batch, rows, columns, element)
+    if not is_dense or min(rows, columns) < NARROW or max(spec.grid[1:]) > MOST_BLOCKS:
         return None
-    return TransposeSpec(batch, rows, columns, element)
+    return spec
 
 
 def _transpose(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:

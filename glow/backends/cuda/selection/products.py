@@ -24,6 +24,7 @@ from glow.backends.cuda.kernels.contraction_spec import (
     ImageResult,
     MatrixFactor,
 )
+from glow.backends.cuda.kernels.gpu_builder import MOST_BLOCKS
 from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
 from glow.backends.cuda.selection.choice import Choice, Row
 from glow.backends.cuda.selection.common import BiasEpilogue, exchanged
@@ -41,6 +42,8 @@ def launched(
     """The kernel of a product with the best tile."""
     if spec.k == 0 or 0 in spec.result.shape:
         return "it multiplies nothing"
+    if spec.batch > MOST_BLOCKS:
+        return f"it is {spec.batch} products, and grids have at most {MOST_BLOCKS}"
     if spec.element == f32:
         spec = replace(spec, precision=choice.precision)
     return launch_product(spec, choice, buffers)
