@@ -94,16 +94,17 @@ class TensorCoreTile:
         return self.b.multiply_matrices(a[0], b[0], total)
 
     def split(self, value: SSAValue) -> Fragment:
-        """The parts of a fragment that tensor cores take."""
+        """The parts of a fragment that tensor cores take.
+
+        One TF32 is 19 bits of a number, read by the tensor cores themselves: a NaN remains one.
+        """
         b = self.b
-        if types.element_of(value) != f32:
+        if types.element_of(value) != f32 or self.spec.precision == "fast":
             return (value,)
         bits = b.bitcast(value, i32)
         bits = b.binary_integer(arith.AddiOp, bits, b.like(HALF_TF32, bits))
         bits = b.binary_integer(arith.AndIOp, bits, b.like(TF32_BITS, bits))
         rounded = b.bitcast(bits, f32)
-        if self.spec.precision == "fast":
-            return (rounded,)
         return (rounded, b.subf(value, rounded))
 
     def lowered(self, value: SSAValue) -> SSAValue:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.gpu.contraction_cases import (
+    FORMATS,
     TARGET,
     conv_case,
     error_of,
@@ -39,6 +40,17 @@ def test_a_random_product_is_the_interpreters(number: int) -> None:
     result, report = case.simulate()
     assert error_of(case, result) < case.tolerance
     assert report.bank_conflicts == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", range(len(FORMATS)))
+def test_a_nan_stays_in_its_row(number: int) -> None:
+    """Also that of all bits, which GPUs make and rounding carries into zero."""
+    case = fixed_matmul(number, (1, 5, 20, 36), (True, True))
+    case.inputs[0].view(np.int32)[0, 3, 7] = 0x7FFFFFFF
+    result, _ = case.simulate()
+    assert np.isnan(result[0]).all(axis=1).tolist() == [row == 3 for row in range(5)]
+    assert np.isnan(result[0]).any(axis=1).tolist() == [row == 3 for row in range(5)]
 
 
 @pytest.mark.gpu
