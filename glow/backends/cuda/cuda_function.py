@@ -5,12 +5,13 @@ The kernels of a call are one captured graph where nothing that is computed deci
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ctypes import c_void_p
 from dataclasses import replace
 from functools import partial
+from statistics import median
 from threading import Lock
 from typing import NamedTuple, cast
 from weakref import finalize
@@ -61,6 +62,15 @@ class Entry(NamedTuple):
     module: c_void_p
     function: c_void_p
     assembly: KernelAssembly
+
+
+class KernelTime(NamedTuple):
+    """What one kernel of a call takes by itself."""
+
+    entry: KernelAssembly
+    kernel: str
+    node: str
+    seconds: float
 
 
 def open_device(number: int, gpu: str) -> CudaDevice:
@@ -212,7 +222,7 @@ class CudaFunction:
         held = memory, self._staging, self._graphs, modules
         finalize(self, release, device, *held).atexit = False
         self._upload("constants", 0, program.constants)
-        steps = code_of(program).steps
+        self._entries, self._steps = entries, (steps := code_of(program).steps)
         self._launches = StreamLauncher(device, entries, self._spaces).steps(steps)
         self._is_straight = is_straight(steps)
         self._reports = reports_of(program)
@@ -264,6 +274,40 @@ class CudaFunction:
                 np.copyto(self.variables[variable.name], self._staged(variable.place))
             self._raise_report(self._staged(self._reports))
             return [self._staged(place).copy() for place in outputs]
+
+    def device_seconds(self, repeats: int) -> list[float]:
+        """The seconds of the device for all kernels of a call, of each of some times.
+
+        They compute from the inputs of the last call. Raises GlowError where what is computed
+        decides what runs.
+        """
+        self._check_straight()
+        with self._lock:
+            self._device.enter()
+            return self._device.seconds(self._launch, repeats)
+
+    def kernel_seconds(self, launches: int, repeats: int) -> Iterator[KernelTime]:
+        """The times of the kernels of a call in their order, each a graph of some launches of it.
+
+        Raises GlowError as `device_seconds`. What is computed is lost.
+        """
+        self._check_straight()
+        call = StreamCall(self._device, self._spaces)
+        with self._lock:
+            self._device.enter()
+            for (_, name, node, _), launch in zip(
+                self._steps, self._launches, strict=True
+            ):
+                body = partial(launch_all, [launch] * launches, call)
+                found = self._device.graph_seconds(body, repeats)
+                entry = self._entries[name].assembly
+                yield KernelTime(entry, name, node, median(found) / launches)
+            self._clear_reports()
+
+    def _check_straight(self) -> None:
+        """Raise GlowError where what is computed decides what runs."""
+        if not self._is_straight:
+            raise GlowError("its kernels are no graph: what is computed decides")
 
     def _staged(self, place: Argument) -> Array:
         """What the host has of a place of the mutables, to read and to write."""

@@ -10,9 +10,19 @@ import ctypes
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from ctypes import byref, c_char, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from ctypes import (
+    byref,
+    c_char,
+    c_float,
+    c_int,
+    c_size_t,
+    c_uint,
+    c_ulonglong,
+    c_void_p,
+)
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import Any
 from weakref import finalize
 
@@ -185,6 +195,11 @@ class CudaDevice:
             source = c_ulonglong(address)
             self.driver.call("cuMemcpyDtoHAsync_v2", place, source, size, self.stream)
 
+    def begin_copy(self, target: int, source: int, size: int) -> None:
+        """Copies memory of the device, behind all work before."""
+        places, count = (c_ulonglong(target), c_ulonglong(source)), c_size_t(size)
+        self.driver.call("cuMemcpyDtoDAsync_v2", *places, count, self.stream)
+
     def upload(self, address: int, data: Array) -> None:
         """Copies a dense array to the device, behind all work before; waits."""
         self.begin_upload(address, data)
@@ -217,6 +232,46 @@ class CudaDevice:
     def replay(self, graph: c_void_p) -> None:
         """Runs a graph behind all work before."""
         self.driver.call("cuGraphLaunch", graph, self.stream)
+
+    def seconds(self, body: Callable[[], None], repeats: int) -> list[float]:
+        """The seconds that the device takes for what a body begins, of each of some times.
+
+        All are begun before the first is waited for, an event between each two: a body whose work
+        is shorter than the host takes to begin it is measured as long as that.
+        """
+        events: list[c_void_p] = []
+        try:
+            for number in range(repeats + 1):
+                if number:
+                    body()
+                events.append(self._event())
+            self.synchronize()
+            return [self._between(*pair) for pair in pairwise(events)]
+        finally:
+            for event in events:
+                self.driver.call("cuEventDestroy_v2", event)
+
+    def graph_seconds(self, body: Callable[[], None], repeats: int) -> list[float]:
+        """The same of the graph of a body's launches, which ran once before."""
+        graph = self.capture(body)
+        try:
+            self.replay(graph)
+            return self.seconds(lambda: self.replay(graph), repeats)
+        finally:
+            self.forget(graph)
+
+    def _event(self) -> c_void_p:
+        """The moment when all work before is done."""
+        event = c_void_p()
+        self.driver.call("cuEventCreate", byref(event), c_uint(0))
+        self.driver.call("cuEventRecord", event, self.stream)
+        return event
+
+    def _between(self, start: c_void_p, end: c_void_p) -> float:
+        """The seconds from one such moment to another."""
+        milliseconds = c_float()
+        self.driver.call("cuEventElapsedTime", byref(milliseconds), start, end)
+        return milliseconds.value / 1e3
 
     def synchronize(self) -> None:
         """Waits for all work."""

@@ -171,3 +171,21 @@ def test_what_a_device_cannot_run_is_one_line(
     library.failures["cuGraphLaunch"] = 700
     with pytest.raises(GlowError, match="cuGraphLaunch fails: an illegal address"):
         model(np.zeros(model.inputs[0].shape, np.float32))
+
+
+def test_the_device_says_how_long_kernels_take(
+    monkeypatch: pytest.MonkeyPatch, network: Path, kernels: dict[str, Launched]
+) -> None:
+    """Of a call, and of each kernel; events are given back, and calls go on."""
+    library = FakeCuda(kernels)
+    monkeypatch.setattr(driver, "driver_library", lambda: library)
+    model = glow.compile(network, backend="cuda")
+    x = np.ones(model.inputs[0].shape, np.float32)
+    before = model(x)
+    assert min(model.function.device_seconds(3)) > 0
+    found = list(model.function.kernel_seconds(2, 3))
+    assert [one.kernel in one.entry.entry for one in found] == [True] * len(found)
+    assert len(found) == len(library.graphs[0])
+    assert min(one.seconds for one in found) > 0
+    assert library.held["event"] == 0
+    assert np.array_equal(model(x), before)

@@ -11,12 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 STATIC_SHARED = 48 * 1024
 """The bytes of shared memory that a launch has without asking."""
+
+FIRST_GRAPH = 5
+"""The handle of the first graph."""
 
 Launched = Callable[[Sequence[int], Sequence[int], Sequence[int]], None]
 """What a kernel does: takes grid, block and parameters."""
@@ -72,7 +76,10 @@ class FakeCuda:
     handles: list[str] = field(default_factory=list)
     memory_bytes: int = 1 << 30
     captured: list[Callable[[], None]] = field(default_factory=list)
+    """The launches of the graph that was captured last."""
+    graphs: list[list[Callable[[], None]]] = field(default_factory=list)
     is_capturing: bool = False
+    events: list[float] = field(default_factory=list)
     takes_code: bool = True
     images: list[bytes] = field(default_factory=list)
     """How what was loaded begins."""
@@ -164,8 +171,27 @@ class FakeCuda:
     def cuMemcpyHtoDAsync_v2(self, target, source, size, stream):
         ctypes.memmove(target.value, source.value, size.value)
 
+    def cuMemcpyDtoDAsync_v2(self, target, source, size, stream):
+        ctypes.memmove(target.value, source.value, size.value)
+
     def cuMemcpyDtoHAsync_v2(self, target, source, size, stream):
         ctypes.memmove(target.value, source.value, size.value)
+
+    def cuEventCreate(self, event, flags):
+        self.held["event"] += 1
+        self.events.append(0.0)
+        event._obj.value = len(self.events)
+
+    def cuEventRecord(self, event, stream):
+        assert stream.value == 2
+        self.events[event.value - 1] = perf_counter()
+
+    def cuEventElapsedTime(self, milliseconds, start, end):
+        between = self.events[end.value - 1] - self.events[start.value - 1]
+        milliseconds._obj.value = 1e3 * between
+
+    def cuEventDestroy_v2(self, event):
+        self.held["event"] -= 1
 
     def cuModuleLoadDataEx(self, module, text, count, options, values):
         image = text.value.lstrip()
@@ -218,9 +244,11 @@ class FakeCuda:
 
     def cuStreamBeginCapture_v2(self, stream, mode):
         self.is_capturing = True
+        self.captured = []
 
     def cuStreamEndCapture(self, stream, graph):
         self.is_capturing = False
+        self.graphs.append(self.captured)
         graph._obj.value = 4
         self.held["graph"] += 1
 
@@ -229,14 +257,13 @@ class FakeCuda:
         self.held["graph"] -= 1
 
     def cuGraphInstantiateWithFlags(self, executable, graph, flags):
-        executable._obj.value = 5
+        executable._obj.value = FIRST_GRAPH + len(self.graphs) - 1
         self.held["executable"] += 1
 
     def cuGraphExecDestroy(self, executable):
-        assert executable.value == 5
+        assert FIRST_GRAPH <= executable.value < FIRST_GRAPH + len(self.graphs)
         self.held["executable"] -= 1
 
     def cuGraphLaunch(self, executable, stream):
-        assert executable.value == 5
-        for launch in self.captured:
+        for launch in self.graphs[executable.value - FIRST_GRAPH]:
             launch()

@@ -1,0 +1,1 @@
+"""Our CUDA backend on an NVIDIA GPU beside its peers."""
