@@ -22,6 +22,7 @@ def begin_copy(run: ThreadBlock, op: nvgpu.AsyncCopyOp) -> None:
     if op.src_elements is not None:
         count = run.values[op.src_elements]
     count = np.broadcast_to(count, run.threads)
+    check_addresses(run, op, run.active & (count <= 0))
     data = np.zeros((run.threads, width), source.data.dtype)
     for copied in map(int, np.unique(count[run.active & (count > 0)])):
         chosen = run.active & (count == copied)
@@ -32,6 +33,24 @@ def begin_copy(run: ThreadBlock, op: nvgpu.AsyncCopyOp) -> None:
     spoil_at = garbage((1,), target.data.dtype)
     target.data[access.places], target.pending[access.places] = spoil_at, True
     run.begun.append((access, data[access.threads]))
+
+
+def check_addresses(run: ThreadBlock, op: nvgpu.AsyncCopyOp, skipped: Array) -> None:
+    """Raise GlowError where copies of no elements have addresses before their buffer.
+
+    They read nothing, but the address is looked at: that of the memory of threads is refused,
+    which may lie before the first buffer.
+    """
+    source = run.values[op.src]
+    first = np.zeros(run.threads, np.int64)
+    for index, stride in zip(op.src_indices, source.strides, strict=True):
+        first += np.broadcast_to(run.values[index], run.threads) * np.int64(stride)
+    before = skipped & (first < 0)
+    if before.any():
+        raise run.fail(
+            f"the address of a copy of nothing is {-first[before][0]} elements before its buffer "
+            f"(thread {np.flatnonzero(before)[0]} of block {run.number})"
+        )
 
 
 def create_group(run: ThreadBlock, op: Operation) -> None:

@@ -100,6 +100,13 @@ WRONG = {
         "%n = arith.constant -1 : index",
         READ.replace("%j, %c0", "%t, %n"),
     ],
+    "address of a copy of nothing is 1 elements before": at(
+        COPY,
+        "%n = arith.constant -1 : index\n"
+        + COPY.replace("%c4]", "%n]")
+        .replace("%i", "%c0")
+        .replace("], 4 :", "], 4, %c0 :"),
+    ),
     "index 6 of axis 1, 4 elements, is outside": at(
         COPY, "%c6 = arith.constant 6 : index\n" + COPY.replace("%c4", "%c6")
     ),

@@ -64,7 +64,11 @@ class BlockedImage:
         return 1
 
     def locate(self, b: LoopBuilder, batch: Index, outer: Index, depth: Index) -> Place:
-        """Where an element lies, and whether it is there."""
+        """Where an element lies, and whether it is there.
+
+        That of padding has no address before the buffer: the GPU looks at addresses also where
+        nothing is read, and refuses those of the memory of threads, which may be there.
+        """
         window = self.window
         image, *pixel = b.unflatten(outer, (self.images, *window.output))
         block, *tap, lane = b.unflatten(
@@ -78,7 +82,7 @@ class BlockedImage:
             if window.interior(axis) != (0, window.output[axis]):
                 inside = b.compare("ult", at, window.input[axis])
                 valid = b.both(valid, inside)
-            position.append(at)
+            position.append(b.maximum(at, 0) if window.pads[axis] else at)
         count = None
         if self.channels % self.lanes:  # Nobody says what is in the last lanes.
             count = b.sub(b.sub(self.channels, b.mul(block, self.lanes)), lane)

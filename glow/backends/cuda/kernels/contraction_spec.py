@@ -151,6 +151,8 @@ class ImageFactor:
             position = b.add(first, moved)
             if not self.is_inside(axis):
                 valid = b.both(valid, b.compare("ult", position, self.size[axis]))
+            if self.pads[axis]:  # As `BlockedImage` says.
+                position = b.maximum(position, 0)
             indices.append(position)
         return Place(indices, valid)
 
