@@ -370,21 +370,29 @@ def host_target() -> Target:
         triple=llvm.get_process_triple(),
         cpu=name,
         features=features.flatten(),
-        core=host_core(name, preset),
+        core=host_core(name, preset, features),
         byte_dot=byte_dot_of(features, preset),
         round_instruction=features.get("sse4.1", preset.round_instruction),
         has_bf16=features.get("avx512bf16", False),
     )
 
 
-def host_core(name: str, preset: Target) -> Core:
+CORE_OF_FEATURE = {"amx-tile": "sapphire-rapids"}
+"""The first core that has a feature. Virtual machines may show another number of the model than
+the processor has, by which LLVM takes a Xeon with tiles for a Rocket Lake."""
+
+
+def host_core(name: str, preset: Target, features: Mapping[str, bool]) -> Core:
     """Returns the numbers of a CPU of this machine, by LLVM's name of it.
 
-    Those of the preset, which knows the instructions, where there is no table for the CPU.
-    The system knows the sizes of the caches better than a table.
+    Where there is no table for the CPU, those of the first core with its features, or of the
+    preset, which knows the instructions. The system knows the sizes of the caches better than a
+    table.
     """
     known = name in CPUS and same_architecture(PRESETS[CPUS[name]], preset)
-    core = CORE_OF_CPU[name] if known else preset.core
+    families = (CORE_OF_FEATURE[x] for x in CORE_OF_FEATURE if features.get(x))
+    family = next(families, preset.core.family)
+    core = CORE_OF_CPU[name] if known else CORES[family]
     width, registers = preset.vector_bytes, preset.num_vector_registers
     return replace(core.with_vectors(width, registers), **cache_sizes())
 

@@ -89,8 +89,15 @@ def test_the_host_has_a_core() -> None:
     ],
 )
 def test_cpus_that_llvm_names(cpu: str, preset: str, family: str) -> None:
-    core = host_core(cpu, PRESETS[preset])
+    core = host_core(cpu, PRESETS[preset], {})
     assert (core.family, core.vector_bytes) == (family, PRESETS[preset].vector_bytes)
+
+
+def test_a_virtual_machine_that_shows_another_model() -> None:
+    """Tiles tell Intel's newer servers, where no CPU of the name that LLVM finds has a table."""
+    preset, features = PRESETS["avx512"], {"amx-tile": True}
+    assert host_core("rocketlake", preset, features).family == "sapphire-rapids"
+    assert host_core("cascadelake", preset, features).family == "skylake-x"
 
 
 def test_the_fitted_core() -> None:
