@@ -1,6 +1,6 @@
 """A network on an NVIDIA GPU: three buffers, kernels, and a stream in order.
 
-The kernels of a call are one captured graph where nothing that is computed decides what runs.
+A call is one captured graph where nothing that is computed decides what runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 from threading import Lock
-from typing import NamedTuple, cast
+from typing import NamedTuple
 from weakref import finalize
 
 import numpy as np
@@ -44,7 +44,7 @@ from glow.backends.cuda.driver import (
 from glow.backends.cuda.kernel_assembly import KernelAssembly, stored_assembly
 from glow.backends.cuda.tensor_map import arguments_of
 from glow.dialects.errors import GlowError
-from glow.runtime.buffers import aligned_empty
+from glow.runtime.buffers import ALIGNMENT, aligned_empty
 from glow.runtime.executable import Bytes
 from glow.runtime.native_function import Argument, Array, NativeProgram, with_values
 from glow.runtime.threads.cores import available_cores
@@ -168,11 +168,20 @@ class StreamLauncher(Launcher):
         return launch
 
 
-def span_of(places: Sequence[Argument]) -> slice:
-    """The bytes from the first of places to the last, which lie behind each other."""
-    starts = [place.offset for place in places] or [0]
-    ends = [place.offset + place.size for place in places] or [0]
-    return slice(min(starts), max(ends))
+SMALL_GAP = 1 << 16
+"""Bytes that take less time than one more copy: one takes some microseconds, and moves some tens of
+gigabytes a second."""
+
+
+def spans_of(places: Sequence[Argument], gap: int) -> list[slice]:
+    """The bytes of places that lie behind each other, with what is between them up to `gap`."""
+    found: list[slice] = []
+    for place in sorted(places, key=lambda place: place.offset):
+        start, end = place.offset, place.offset + place.size
+        if found and start - found[-1].stop <= gap:
+            start = found.pop().start
+        found.append(slice(start, end))
+    return found
 
 
 def release(
@@ -197,7 +206,8 @@ def release(
 class CudaFunction:
     """A program on a device; calls take turns.
 
-    Inputs and outputs go through pinned memory of the host, those of a call in one copy each.
+    Inputs and outputs go through pinned memory of the host, where they have fixed places. So the
+    copies of a call are part of its graph, and a call is two of the driver: begin, and wait.
     """
 
     def __init__(
@@ -216,7 +226,7 @@ class CudaFunction:
         }
         self._staging = device.allocate_pinned(max(program.mutables_size, 1))
         self._graphs: list[c_void_p] = []
-        """That of the kernels of a call, once it is captured."""
+        """That of a call, once it is captured."""
         memory = tuple(self._spaces.values())
         modules = [entry.module for entry in entries.values()]
         held = memory, self._staging, self._graphs, modules
@@ -225,11 +235,22 @@ class CudaFunction:
         self._entries, self._steps = entries, (steps := code_of(program).steps)
         self._launches = StreamLauncher(device, entries, self._spaces).steps(steps)
         self._is_straight = is_straight(steps)
-        self._reports = reports_of(program)
+        self._reports = reports = reports_of(program)
         self.variables = new_variables(program)
         """What calls keep: on the host between them."""
         # Its constants are on the device alone.
         self._program = replace(program, constants=aligned_empty(0))
+        kept = [variable.place for variable in program.variables]
+        # What is not padding between them is not the host's.
+        self._uploads = spans_of([*program.inputs, *kept], ALIGNMENT - 1)
+        self._downloads = spans_of([*program.outputs, *kept, reports], SMALL_GAP)
+        self._inputs = [place.view(self._staging) for place in program.inputs]
+        self._outputs = [place.view(self._staging) for place in program.outputs]
+        self._noted = reports.view(self._staging)
+        self._kept = [
+            (self.variables[variable.name], variable.place.view(self._staging))
+            for variable in program.variables
+        ]
         self._clear_reports()
 
     @property
@@ -258,22 +279,30 @@ class CudaFunction:
         """
         with self._lock:
             self._device.enter()
-            places, outputs = self._program.inputs, self._program.outputs
-            for place, value in zip(places, inputs, strict=True):
-                self._staged(place)[...] = np.asarray(value, place.dtype)
-            kept = [variable.place for variable in self._program.variables]
-            for variable in self._program.variables:
-                self._staged(variable.place)[...] = self.variables[variable.name]
-            for span in (span_of(places), span_of(kept)):
-                self._device.begin_upload(*self._both(span))
-            self._launch()
-            for span in map(span_of, (outputs, kept, [self._reports])):
-                self._device.begin_download(*self._both(span))
+            for staged, value in zip(self._inputs, inputs, strict=True):
+                staged[...] = value
+            for variable, staged in self._kept:
+                staged[...] = variable
+            if self._is_straight and not self._graphs:
+                self._graphs.append(self._device.capture(self._begin))
+            if self._is_straight:
+                self._device.replay(self._graphs[0])
+            else:
+                self._begin()
             self._device.synchronize()
-            for variable in self._program.variables:
-                np.copyto(self.variables[variable.name], self._staged(variable.place))
-            self._raise_report(self._staged(self._reports))
-            return [self._staged(place).copy() for place in outputs]
+            for variable, staged in self._kept:
+                np.copyto(variable, staged)
+            if self._reports.size:
+                self._raise_report()
+            return [staged.copy() for staged in self._outputs]
+
+    def _begin(self) -> None:
+        """Begins a call: inputs to the device, the kernels, outputs from it."""
+        for span in self._uploads:
+            self._device.begin_upload(*self._both(span))
+        self._launch()
+        for span in self._downloads:
+            self._device.begin_download(*self._both(span))
 
     def device_seconds(self, repeats: int) -> list[float]:
         """The seconds of the device for all kernels of a call, of each of some times.
@@ -284,7 +313,7 @@ class CudaFunction:
         self._check_straight()
         with self._lock:
             self._device.enter()
-            return self._device.seconds(self._launch, repeats)
+            return self._device.graph_seconds(self._launch, repeats)
 
     def kernel_seconds(self, launches: int, repeats: int) -> Iterator[KernelTime]:
         """The times of the kernels of a call in their order, each a graph of some launches of it.
@@ -309,27 +338,13 @@ class CudaFunction:
         if not self._is_straight:
             raise GlowError("its kernels are no graph: what is computed decides")
 
-    def _staged(self, place: Argument) -> Array:
-        """What the host has of a place of the mutables, to read and to write."""
-        data = self._staging[place.offset : place.offset + place.size]
-        return cast("Array", data.view(place.dtype).reshape(place.shape))
-
     def _both(self, span: slice) -> tuple[int, npt.NDArray[np.uint8]]:
         """A part of the mutables: where the device has it, and what the host has of it."""
         return self._spaces["mutables"] + span.start, self._staging[span]
 
     def _launch(self) -> None:
-        """Runs the kernels: the graph of them, captured in the first call."""
-
-        def body() -> None:
-            launch_all(self._launches, StreamCall(self._device, self._spaces))
-
-        if not self._is_straight:
-            body()
-            return
-        if not self._graphs:
-            self._graphs.append(self._device.capture(body))
-        self._device.replay(self._graphs[0])
+        """Runs the kernels."""
+        launch_all(self._launches, StreamCall(self._device, self._spaces))
 
     def _upload(self, space: str, offset: int, array: Array | Bytes) -> None:
         """Copies an array to a place of a space."""
@@ -341,11 +356,11 @@ class CudaFunction:
         none = np.zeros(self._reports.shape, self._reports.dtype)
         self._upload("mutables", self._reports.offset, none)
 
-    def _raise_report(self, noted: Array) -> None:
+    def _raise_report(self) -> None:
         """Raise GlowError for the first error that a kernel noted, and forget them all."""
-        if noted.any():
+        if self._noted.any():
             self._clear_reports()
-            node, error = self._program.reports[int(noted.argmax())]
+            node, error = self._program.reports[int(self._noted.argmax())]
             raise GlowError(error, node=node)
 
 

@@ -75,9 +75,9 @@ class FakeCuda:
     """How many of each kind of thing were made and not given back."""
     handles: list[str] = field(default_factory=list)
     memory_bytes: int = 1 << 30
-    captured: list[Callable[[], None]] = field(default_factory=list)
-    """The launches of the graph that was captured last."""
-    graphs: list[list[Callable[[], None]]] = field(default_factory=list)
+    captured: list[Callable[[], object]] = field(default_factory=list)
+    """The work of the graph that was captured last."""
+    graphs: list[list[Callable[[], object]]] = field(default_factory=list)
     is_capturing: bool = False
     events: list[float] = field(default_factory=list)
     takes_code: bool = True
@@ -168,14 +168,25 @@ class FakeCuda:
     def cuMemFreeHost(self, address):
         del self.pinned[address.value]
 
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes, behind all work before."""
+        self.begin(partial(ctypes.memmove, target, source, size))
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Do what a stream is told, or note it for the graph."""
+        if self.is_capturing:
+            self.captured.append(work)
+        else:
+            work()
+
     def cuMemcpyHtoDAsync_v2(self, target, source, size, stream):
-        ctypes.memmove(target.value, source.value, size.value)
+        self.copy(target.value, source.value, size.value)
 
     def cuMemcpyDtoDAsync_v2(self, target, source, size, stream):
-        ctypes.memmove(target.value, source.value, size.value)
+        self.copy(target.value, source.value, size.value)
 
     def cuMemcpyDtoHAsync_v2(self, target, source, size, stream):
-        ctypes.memmove(target.value, source.value, size.value)
+        self.copy(target.value, source.value, size.value)
 
     def cuEventCreate(self, event, flags):
         self.held["event"] += 1
@@ -237,10 +248,7 @@ class FakeCuda:
         numbers = [ctypes.c_ulonglong.from_address(place).value for place in pointers]
         kernel = self.kernels[self.handles[function.value - 1]]
         launch = partial(kernel, extents[:3], extents[3:], numbers)
-        if self.is_capturing:
-            self.captured.append(launch)
-        else:
-            launch()
+        self.begin(launch)
 
     def cuStreamBeginCapture_v2(self, stream, mode):
         self.is_capturing = True
