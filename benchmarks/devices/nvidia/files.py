@@ -29,7 +29,7 @@ from glow.backends.cuda.kernel_table import thread_table
 from glow.backends.cuda.kernels.attention_spec import AttentionSpec
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec
 from glow.backends.cuda.kernels.skinny import SkinnySpec
-from glow.backends.cuda.kernels.windows import WindowsSpec
+from glow.backends.cuda.kernels.window_spec import WindowsSpec
 from glow.backends.cuda.ptx import kernel_assemblies
 from glow.compiler import load, lower
 from glow.lowering.target.gpu_machine import GPU_MACHINES, GpuMachine

@@ -1,7 +1,8 @@
 """Pools, depthwise convolutions and those of small groups for many threads.
 
-A thread has up to four channels of a block at some pixels of a row of the result; neighbours have
-what lies behind, so that what they read lies side by side. Taps around the image are skipped:
+A thread has some channels of a block, 4 to 16 bytes, at some pixels of a row of the result;
+neighbours have what lies behind, so that what they read lies side by side. Taps around the image
+are skipped; those of bytes are `padding`:
 
     result[pixel] = finish(step(value, image[pixel + tap], weights[tap]) over the taps inside)
 
@@ -12,108 +13,27 @@ planes are, the lanes of a warp have every 32nd tap, and exchange what they made
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from xdsl.dialects.builtin import MemRefType, f32, i32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.dialects.gpu import DimensionEnum
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
+from glow.backends.cuda.kernels.window_spec import (
+    THREADS,
+    WRITTEN_COLUMNS,
+    WRITTEN_TAPS,
+    WindowsSpec,
+)
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder.epilogue import (
-    Epilogue,
-    apply_epilogue,
-    operand_types,
-    stored_type,
-)
+from glow.lowering.loop_builder.epilogue import apply_epilogue
 from glow.lowering.loop_builder.index_builder import Condition, Index
-from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
-THREADS, VECTOR = 128, 4
-WRITTEN_TAPS = 36
-"""Of the pixels of a thread, at most: more taps are a loop over the window's rows."""
-WRITTEN_COLUMNS = 8
-"""The most columns of a window that are written out."""
-
-Kind = Literal["max", "average", "multiply"]
-COMBINE = {"max": arith.MaximumfOp, "average": arith.AddfOp, "multiply": arith.AddfOp}
-
-
-@dataclass(frozen=True)
-class WindowTile:
-    """What a thread has: `pixels` of a row of the result; or of one, a share of `lanes`.
-
-    Some pixels have their taps written out: they are no more than `WRITTEN_TAPS`.
-    """
-
-    pixels: int = 1
-    lanes: int = 1
-
-
-@dataclass(frozen=True)
-class WindowsSpec:
-    """A window over images of f32 in blocks of channels, [images, blocks, H, W, lanes].
-
-    "max" takes NaN through; "average" divides by the taps inside the image, or with
-    `count_include_pad` inside image and padding; "multiply" sums products with weights [blocks,
-    kernel, lanes], of groups of channels that lie in a block [blocks, kernel, group, lanes].
-    Arguments of the kernel: result, image, the weights if there are some, operands of the epilogue.
-    """
-
-    images: int
-    blocks: int
-    lanes: int
-    window: Window
-    kind: Kind
-    tile: WindowTile = WindowTile()
-    count_include_pad: bool = False
-    group: int = 1
-    epilogue: Epilogue | None = None
-
-    @property
-    def width(self) -> int:
-        """The channels of a thread."""
-        return VECTOR if self.lanes % VECTOR == 0 else 1
-
-    @property
-    def taps(self) -> int:
-        """Those of a window."""
-        return prod(self.window.kernel)
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        """What threads are numbered by: plane, row, pixels of it, channels, lane."""
-        rows, columns = self.window.output
-        parts = -(-columns // self.tile.pixels), self.lanes // self.width
-        return (self.images * self.blocks, rows, *parts, self.tile.lanes)
-
-    @property
-    def grid(self) -> tuple[int, int, int]:
-        """The blocks of threads."""
-        return (-(-prod(self.extents) // THREADS), 1, 1)
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether all windows lie inside of the image."""
-        output = self.window.output
-        return all(self.window.interior(k) == (0, output[k]) for k in range(2))
-
-    @property
-    def buffers(self) -> list[MemRefType[Attribute]]:
-        """The types of the arguments."""
-        planes = self.images * self.blocks
-        sums = types.memref_type((planes, *self.window.output, self.lanes), f32)
-        image = types.memref_type((planes, *self.window.input, self.lanes), f32)
-        channel = types.memref_type((self.blocks, self.lanes), f32)
-        inputs = (self.group,) if self.group > 1 else ()
-        weights = (self.blocks, *self.window.kernel, *inputs, self.lanes)
-        factors = [types.memref_type(weights, f32)] if self.kind == "multiply" else []
-        operands = operand_types(self.epilogue, sums, channel)
-        return [stored_type(self.epilogue, sums), image, *factors, *operands]
+LARGER: dict[Attribute, type[Operation]] = {f32: arith.MaximumfOp, i32: arith.MaxSIOp}
 
 
 class Read(NamedTuple):
@@ -172,8 +92,10 @@ class Windows:
     @property
     def start(self) -> SSAValue:
         """A value before the first tap."""
-        number = float("-inf") if self.spec.kind == "max" else 0.0
-        return self.b.constant(number, types.vector_type((self.spec.width,)))
+        type_ = types.vector_type((self.spec.width,), self.spec.sum_element)
+        return self.b.constant(
+            self.spec.lowest if self.spec.kind == "max" else 0.0, type_
+        )
 
     def all_taps(self) -> Sequence[SSAValue]:
         """The values of the pixels of a thread, row by row of the window."""
@@ -236,10 +158,25 @@ class Windows:
                 valid = b.both(valid, inside)
             place.append(at)
         if valid is False:
-            return None
+            return self.around() if self.spec.has_bytes else None
         safe = [b.select_index(valid, at, 0) for at in place]
         indices = (self.plane, *safe, self.first_lane)
-        return Read(b.vector_load(self.spec.width, self.image, *indices), valid)
+        value = b.vector_load(self.spec.width, self.image, *indices)
+        if not self.spec.has_bytes:
+            return Read(value, valid)
+        if not isinstance(valid, bool):
+            value = b.select(valid, value, b.like(self.spec.padding, value))
+        return Read(self.widened(value, self.spec.signed), True)
+
+    def around(self) -> Read:
+        """The bytes around the image."""
+        type_ = types.vector_type((self.spec.width,), self.spec.element)
+        padding = self.b.constant(self.spec.padding, type_)
+        return Read(self.widened(padding, self.spec.signed), True)
+
+    def widened(self, value: SSAValue, signed: bool) -> SSAValue:
+        """Bytes as i32."""
+        return self.b.cast(arith.ExtSIOp if signed else arith.ExtUIOp, value, i32)
 
     def tap_weights(self, row: Index, column: Index) -> list[SSAValue]:
         """The weights of a tap, those of each channel of a group."""
@@ -250,7 +187,10 @@ class Windows:
         if self.spec.group > 1:
             places = [(*tap, k, self.first_lane) for k in range(self.spec.group)]
         width = self.spec.width
-        return [self.b.vector_load(width, self.weights, *place) for place in places]
+        found = [self.b.vector_load(width, self.weights, *place) for place in places]
+        if self.spec.has_bytes:
+            return [self.widened(weights, signed=True) for weights in found]
+        return found
 
     def stepped(
         self, value: SSAValue, read: Read | None, weights: Sequence[SSAValue]
@@ -261,12 +201,29 @@ class Windows:
             return value
         if weights:
             for channel, weight in enumerate(weights):
-                after = b.fma(self.of_group(read.value, channel), weight, after)
+                factor = self.of_group(read.value, channel)
+                after = self.multiply_add(factor, weight, after)
         else:
-            after = b.binary(COMBINE[self.spec.kind], value, read.value)
+            after = self.combined(value, read.value)
         if isinstance(read.valid, bool):
             return after
         return b.select(read.valid, after, value)
+
+    def multiply_add(self, x: SSAValue, weight: SSAValue, total: SSAValue) -> SSAValue:
+        """A total and a product."""
+        if not self.spec.has_bytes:
+            return self.b.fma(x, weight, total)
+        product = self.b.binary_integer(arith.MuliOp, x, weight)
+        return self.b.add_values(total, product)
+
+    def combined(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """The larger of two values, or their sum."""
+        if self.spec.kind != "max":
+            return self.b.add_values(a, b)
+        larger = LARGER[self.spec.sum_element]
+        if self.spec.has_bytes:
+            return self.b.binary_integer(larger, a, b)
+        return self.b.binary(larger, a, b)
 
     def of_group(self, read: SSAValue, channel: int) -> SSAValue:
         """A channel of each group, in the lanes of its group."""
@@ -279,10 +236,9 @@ class Windows:
 
     def exchanged(self, value: SSAValue) -> SSAValue:
         """What all lanes of a warp have together."""
-        b, combine = self.b, COMBINE[self.spec.kind]
-        elements = list(b.elements(value))
+        b, elements = self.b, list(self.b.elements(value))
         for offset in (16, 8, 4, 2, 1):
-            elements = [b.binary(combine, x, b.exchange(x, offset)) for x in elements]
+            elements = [self.combined(x, b.exchange(x, offset)) for x in elements]
         return b.vector_of(elements, (self.spec.width,))
 
     # ---- results
@@ -293,6 +249,13 @@ class Windows:
         column = b.add(self.column, pixel)
         if spec.kind == "average":
             value = self.mean(value, column)
+        if spec.kind == "sum":
+            less = (
+                spec.taps * spec.zero_point
+            )  # Those around the image are zero points.
+            value = b.add_values(value, b.like(-less, value))
+        elif spec.kind == "max" and spec.has_bytes:
+            value = b.cast(arith.TruncIOp, value, spec.element)
         at = (self.plane, self.row, column, self.first_lane)
         channels = (self.block, self.first_lane)
         value = apply_epilogue(

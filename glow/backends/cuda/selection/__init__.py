@@ -73,6 +73,8 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         glow.AvgPool2dOp,
         cpu.DepthwiseConv2dOp,
         cpu.GroupedConv2dOp,
+        cpu.Int8DepthwiseConv2dOp,
+        cpu.Int8SumPool2dOp,
         cpu.LocalResponseNormOp,
         glow.LocalResponseNormOp,
     ),

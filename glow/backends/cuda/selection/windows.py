@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.program import Invocation
-from glow.backends.cpu.selection.common import epilogue_of
+from glow.backends.cpu.selection.common import (
+    epilogue_of,
+    is_unsigned,
+    stored_element,
+)
 from glow.backends.cpu.selection.convolution import group_size, window_of
+from glow.backends.cpu.selection.integers import padding_of
 from glow.backends.cpu.selection.normalization import local_response_norm_spec
 from glow.backends.cuda.kernels.reduction.channel_norm import (
     ChannelNormSpec,
     build_channel_norm,
 )
-from glow.backends.cuda.kernels.windows import WindowsSpec, build_windows
+from glow.backends.cuda.kernels.window_spec import WindowsSpec
+from glow.backends.cuda.kernels.windows import build_windows
 from glow.backends.cuda.selection.choice import Choice, Row
 from glow.backends.cuda.selection.common import BiasEpilogue, launch
 from glow.backends.cuda.window_tiling import choose_tile
@@ -26,14 +32,27 @@ from glow.dialects.node import element_of, shape_of
 
 BLOCKED = 3
 """The axes of a plane and its lanes."""
+POOLED: Mapping[type[Operation] | None, Sequence[Attribute]] = {
+    glow.MaxPool2dOp: (f32, i8),
+    glow.AvgPool2dOp: (f32,),
+}
+"""The elements of pools."""
+
+
+def other_elements(spec: WindowsSpec, buffers: Sequence[SSAValue]) -> str | None:
+    """Which buffer has elements that the kernel does not read or store; None if none has."""
+    for type_, buffer in zip(spec.buffers, buffers, strict=True):
+        if stored_element(buffer) != type_.element_type:
+            return f"it has elements of {element_of(buffer)}"
+    return None
 
 
 def launched(
     spec: WindowsSpec, choice: Choice, buffers: Sequence[SSAValue]
 ) -> Sequence[Invocation] | str:
     """The kernel with the best tile."""
-    if any(element_of(value) != f32 for value in buffers[1:]):
-        return "it computes in other elements than f32"
+    if (problem := other_elements(spec, buffers)) is not None:
+        return problem
     spec = replace(spec, tile=choose_tile(spec, choice.machine))
     return launch("windows", spec, build_windows, buffers)
 
@@ -41,6 +60,8 @@ def launched(
 def _pool(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
     """A plain tensor has blocks of one channel."""
     image, attributes = op.ins[0], op.attributes_view()
+    if (element := stored_element(image)) not in POOLED[op.node]:
+        return f"it has elements of {element_of(image)}"
     images, blocks, *plane = shape_of(image)
     window = window_of(
         attributes, attributes.ints("kernel"), plane[:2], shape_of(op.outs[0])[2:4]
@@ -52,6 +73,8 @@ def _pool(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str
         window,
         "max" if op.node is glow.MaxPool2dOp else "average",
         count_include_pad=attributes.has("count_include_pad"),
+        element=element,
+        signed=not is_unsigned(image),
     )
     return launched(spec, choice, [op.outs[0], image])
 
@@ -75,6 +98,48 @@ def _depthwise(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] 
     return launched(spec, choice, buffers)
 
 
+def _int8_depthwise(
+    op: instr.InstructionOp, choice: Choice
+) -> Sequence[Invocation] | str:
+    """Unsigned bytes with signed ones."""
+    image, weights, bias, *epilogue_operands = op.ins
+    images, blocks, *plane, lanes = shape_of(image)
+    attributes = op.attributes_view()
+    spec = WindowsSpec(
+        images,
+        blocks,
+        lanes,
+        window_of(attributes, attributes.ints("kernel"), plane),
+        "multiply",
+        epilogue=BiasEpilogue(i32, epilogue_of(op, epilogue_operands)),
+        element=i8,
+        zero_point=padding_of(attributes),
+    )
+    buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
+    return launched(spec, choice, buffers)
+
+
+def _int8_sum_pool(
+    op: instr.InstructionOp, choice: Choice
+) -> Sequence[Invocation] | str:
+    image, *epilogue_operands = op.ins
+    images, blocks, *plane, lanes = shape_of(image)
+    attributes = op.attributes_view()
+    kernel, extents = attributes.ints("kernel"), shape_of(op.outs[0])[2:4]
+    spec = WindowsSpec(
+        images,
+        blocks,
+        lanes,
+        window_of(attributes, kernel, plane, extents),
+        "sum",
+        epilogue=epilogue_of(op, epilogue_operands),
+        element=i8,
+        signed=not is_unsigned(image),
+        zero_point=attributes.int("zero_point"),
+    )
+    return launched(spec, choice, [op.outs[0], image, *epilogue_operands])
+
+
 def _local_response_norm(
     op: instr.InstructionOp, choice: Choice
 ) -> Sequence[Invocation] | str:
@@ -91,6 +156,8 @@ ROWS: Mapping[type[Operation], Row] = {
     glow.AvgPool2dOp: _pool,
     cpu.DepthwiseConv2dOp: _depthwise,
     cpu.GroupedConv2dOp: _depthwise,
+    cpu.Int8DepthwiseConv2dOp: _int8_depthwise,
+    cpu.Int8SumPool2dOp: _int8_sum_pool,
     cpu.LocalResponseNormOp: _local_response_norm,
     glow.LocalResponseNormOp: _local_response_norm,
 }

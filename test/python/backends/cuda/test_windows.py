@@ -10,7 +10,8 @@ from support.gpu.assembler import assemble
 from support.gpu.mutants import without
 from support.gpu.window_cases import TARGET, random_window, window_case
 
-from glow.backends.cuda.kernels.windows import WindowTile, build_windows
+from glow.backends.cuda.kernels.window_spec import WindowTile
+from glow.backends.cuda.kernels.windows import build_windows
 from glow.backends.cuda.ptx import gpu_kernels_ptx
 from glow.backends.cuda.window_tiling import choose_tile, seconds_of
 from glow.dialects.gpu import gpu

@@ -10,13 +10,13 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
-from glow.backends.cuda.kernels.windows import (
+from glow.backends.cuda.kernels.window_spec import (
     WRITTEN_TAPS,
     Kind,
     WindowsSpec,
     WindowTile,
-    build_windows,
 )
+from glow.backends.cuda.kernels.windows import build_windows
 from glow.backends.cuda.selection.common import BiasEpilogue
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
