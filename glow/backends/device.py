@@ -100,8 +100,7 @@ def find_device(
         raise GlowError(f"unknown device '{wanted}'", hint=f"there are {names}")
     usable = next((device for device in found if not device.problem), None)
     if usable is None:
-        problem = f"'{found[0].name}' cannot be used: {found[0].problem}"
-        raise GlowError(f"device {problem}")
+        raise GlowError(f"device '{found[0].name}' cannot be used: {found[0].problem}")
     return usable
 
 

@@ -87,11 +87,9 @@ def select(out: FunctionPrinter, op: Operation) -> None:
     if is_memref(lhs.type):
         select_memory(out, op)
         return
-    tests = list(out.registers(condition))
     layout = out.layout(op.results[0])
     is_scalar = not out.layout(condition).width
-    if is_scalar:
-        tests *= len(layout.lanes)
+    tests = list(out.registers(condition)) * (len(layout.lanes) if is_scalar else 1)
     groups = zip(tests, out.registers(lhs), out.registers(rhs), strict=True)
     out.define(
         op.results[0],

@@ -17,7 +17,7 @@ from functools import cache
 from glow.dialects.errors import GlowError
 from glow.lowering.target.cache_sizes import cache_sizes
 from glow.lowering.target.core import Core
-from glow.lowering.target.cores import CORE_OF_CPU, CORES
+from glow.lowering.target.cores import CORE_OF_CPU, CORES, core_of_features
 from glow.lowering.target.named_targets import CPUS, ROWS, WITHOUT_VNNI, whole_triple
 from glow.runtime.caches.calibration import calibrated
 
@@ -377,22 +377,14 @@ def host_target() -> Target:
     )
 
 
-CORE_OF_FEATURE = {"amx-tile": "sapphire-rapids"}
-"""The first core that has a feature. Virtual machines may show another number of the model than
-the processor has, by which LLVM takes a Xeon with tiles for a Rocket Lake."""
-
-
 def host_core(name: str, preset: Target, features: Mapping[str, bool]) -> Core:
     """Returns the numbers of a CPU of this machine, by LLVM's name of it.
 
-    Where there is no table for the CPU, those of the first core with its features, or of the
-    preset, which knows the instructions. The system knows the sizes of the caches better than a
-    table.
+    Without a table for it those of a core with its features, or of the preset, which knows the
+    instructions. The system knows the sizes of the caches better than a table.
     """
     known = name in CPUS and same_architecture(PRESETS[CPUS[name]], preset)
-    families = (CORE_OF_FEATURE[x] for x in CORE_OF_FEATURE if features.get(x))
-    family = next(families, preset.core.family)
-    core = CORE_OF_CPU[name] if known else CORES[family]
+    core = CORE_OF_CPU[name] if known else core_of_features(features) or preset.core
     width, registers = preset.vector_bytes, preset.num_vector_registers
     return replace(core.with_vectors(width, registers), **cache_sizes())
 

@@ -12,10 +12,11 @@ can do without:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
@@ -39,11 +40,12 @@ def align(op: instr.InstructionOp, alignment: int) -> bool:
     assert block is not None
     for number, buffer in enumerate(op.operands):
         is_read, is_written = buffer in op.ins, buffer in op.outs
-        if not isinstance(buffer.type, MemRefType) or is_read == is_written:
+        type_ = buffer.type
+        if not isinstance(type_, MemRefType) or is_read == is_written:
             continue  # What is changed in place is no copy's.
         if buffer in op.inouts or is_aligned(buffer, alignment):
             continue
-        alloc = instr.AllocOp.build_memory([], buffer.type)
+        alloc = instr.AllocOp.build_memory([], cast("MemRefType[Attribute]", type_))
         own, other = (alloc.result, buffer) if is_read else (buffer, alloc.result)
         copy = instr.CopyOp.build_instruction([own], [other])
         dealloc = instr.DeallocOp.create(operands=[alloc.result])

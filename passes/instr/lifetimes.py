@@ -18,7 +18,7 @@ from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name
 from glow.passes.instr.buffers import aligned, byte_size, root_of
-from glow.passes.instr.interval_packing import Interval
+from glow.passes.instr.packing.interval_packing import Interval
 from glow.passes.rewriting.operations import all_operations
 from glow.verification import place_of
 

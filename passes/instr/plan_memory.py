@@ -32,8 +32,8 @@ from glow.dialects.glow.state import variables_of
 from glow.dialects.node import node_name
 from glow.passes.instr.accesses import functions_of
 from glow.passes.instr.buffers import aligned, byte_size
-from glow.passes.instr.interval_packing import height, live_bound, pack
 from glow.passes.instr.lifetimes import Lifetime, described_place, lifetimes
+from glow.passes.instr.packing.interval_packing import height, live_bound, pack
 from glow.passes.rewriting.operations import all_operations
 
 

@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.utils.hints import isa
 
 from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES
-from glow.passes.instr.interval_packing import live_bound
 from glow.passes.instr.lifetimes import Lifetime, fail
+from glow.passes.instr.packing.interval_packing import live_bound
 
 Span = tuple[int, int]
 """The bytes [first, end) of the arena that a buffer takes."""

@@ -133,7 +133,7 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
     ("glow/backends/cpu/program/main_function.py", 3, THREADS),
     # Memory.
     ("passes/instr/eliminate_copies.py", 4, COPIES),
-    ("passes/instr/interval_packing.py", 4, PLAN),
+    ("passes/instr/packing/interval_packing.py", 4, PLAN),
     ("passes/instr/plan_memory.py", 4, PLAN),
     ("passes/instr/share_buffers.py", 4,
      Suites(("instr/share_buffers.mlir", "instr/share_buffers_negative.mlir"))),

@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 
 from glow.dialects import instr
 from glow.dialects.node import node_name
-from glow.passes.instr.interval_packing import live_bound
 from glow.passes.instr.lifetimes import Lifetime, lifetimes
+from glow.passes.instr.packing.interval_packing import live_bound
 
 WIDTH, HEIGHT, MARGIN = 1300, 380, 70
 

@@ -13,8 +13,8 @@ from glow.backends.inspection import Cost, KernelEntry
 from glow.dialects import instr
 from glow.dialects.node import NodeOp, node_name
 from glow.lowering.target.program_target import program_target
-from glow.passes.instr.interval_packing import height, live_bound
 from glow.passes.instr.lifetimes import lifetimes
+from glow.passes.instr.packing.interval_packing import height, live_bound
 from glow.passes.instr.plan_memory import recomputed
 from glow.passes.rewriting.trace import Fusion, Trace
 from glow.signature import main_function

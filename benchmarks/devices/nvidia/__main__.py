@@ -24,6 +24,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.devices.nvidia import product_race, products
@@ -147,10 +148,9 @@ def measurements(
         if kind == "products":
             found += product_race.units("torch" in peers)
         elif kind == "networks":
-            each = [units(files[choice], choice, peers) for choice in choices]
+            each = (units(files[choice], choice, peers) for choice in choices)
             # Those that take long to prepare are last.
-            found += [u for own in each for u in own if "torch.compile" not in u.name]
-            found += [u for own in each for u in own if "torch.compile" in u.name]
+            found += sorted(chain(*each), key=lambda unit: "torch.compile" in unit.name)
         elif kind == "overhead":
             found.append(overhead_unit(target_of(gpu)))
         elif kind == "profile":

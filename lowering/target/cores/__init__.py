@@ -16,3 +16,16 @@ CORE_OF_CPU: Mapping[str, Core] = {
     cpu: core for core in CORES.values() for cpu in core.cpus
 }
 """By LLVM's name of the CPU."""
+
+CORE_OF_FEATURE: Mapping[str, Core] = {"amx-tile": intel.SAPPHIRE_RAPIDS}
+"""The first core that has a feature."""
+
+
+def core_of_features(features: Mapping[str, bool]) -> Core | None:
+    """The numbers of a core whose name does not say them, None where features do not either.
+
+    Virtual machines may show another number of the model than the processor has, by which LLVM
+    takes a Xeon with tiles for a Rocket Lake.
+    """
+    found = (core for name, core in CORE_OF_FEATURE.items() if features.get(name))
+    return next(found, None)

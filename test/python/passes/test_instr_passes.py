@@ -21,8 +21,8 @@ from glow.passes.instr.accesses import AccessTable
 from glow.passes.instr.arrange import working_ops
 from glow.passes.instr.dependencies import dependencies_of
 from glow.passes.instr.fit_memory import FitMemoryPass
-from glow.passes.instr.interval_packing import live_bound
 from glow.passes.instr.lifetimes import lifetimes
+from glow.passes.instr.packing.interval_packing import live_bound
 from glow.passes.instr.schedule_for_memory import (
     best_order,
     child_memory_order,

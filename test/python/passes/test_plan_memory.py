@@ -8,7 +8,7 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from glow.passes.instr.interval_packing import (
+from glow.passes.instr.packing.interval_packing import (
     Interval,
     height,
     improvements,

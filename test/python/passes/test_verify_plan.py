@@ -17,8 +17,8 @@ from glow.compiler import load, lower_to
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.options import CompileOptions
-from glow.passes.instr.interval_packing import pack
 from glow.passes.instr.lifetimes import Lifetime
+from glow.passes.instr.packing.interval_packing import pack
 from glow.passes.instr.verify_plan import verify_plan
 from glow.signature import main_function
 from glow.tools.compile_command import compile_model

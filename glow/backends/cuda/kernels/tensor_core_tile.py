@@ -158,8 +158,7 @@ class TensorCoreTile:
         place = tile.place(stage, row, column)
         transpose = not tile.shape.factor.is_depth_contiguous
         both = b.load_matrices(tile.memory, place, 4, transpose)
-        halves = (b.shuffle(both, both, lanes) for lanes in ((0, 1), (2, 3)))
-        return [self.split(half) for half in halves]
+        return [self.split(b.shuffle(both, both, x)) for x in ((0, 1), (2, 3))]
 
     def words(
         self, tile: SharedTile, stage: Index, first: Index, k: Index, sides: int

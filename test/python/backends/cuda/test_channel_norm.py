@@ -40,10 +40,10 @@ def test_a_random_norm_is_that_of_its_definition(number: int) -> None:
     random = np.random.default_rng(number)
     batch, channels, plane = (int(x) for x in random.integers(1, (3, 24, 90)))
     lanes, size = (1, 4, 8)[number % 3], int(random.integers(1, 14))
-    beta = float(random.choice([0.5, 0.75, 1.3]))
+    beta = (0.5, 0.75, 1.3)[random.integers(3)]
     norm = LocalResponseNormSpec(batch, channels, plane, size, 0.3, beta, 1.5)
     spec = ChannelNormSpec(norm, lanes)
-    x = random.standard_normal((batch, channels, plane)).astype(np.float32)
+    x = random.standard_normal((batch, channels, plane), np.float32)
     stored = np.full((batch, spec.blocks * lanes, plane), np.nan, np.float32)
     stored[:, :channels] = x
     image = stored.reshape(batch, spec.blocks, lanes, plane).swapaxes(2, 3).copy()

@@ -79,8 +79,7 @@ def test_tensor_cores_multiply_fragments(name: str, tmp_path: Path) -> None:
     )
     # Copies of two stages and an empty group before the loop, those of one in it.
     assert (groups, waits, barriers) == (4, 1, 1)
-    assert copies % 3 == 0
-    assert matrices > 0
+    assert (copies % 3, matrices > 0) == (0, True)
     (columns,) = counts(text, r"ldmatrix\S*\.trans")
     assert columns == 8 * kind.startswith("bf16")
     (assembled,) = assemble(text, gpu, tmp_path)

@@ -21,7 +21,7 @@ from math import isqrt
 
 import numpy as np
 
-from glow.passes.instr.packing_search import search_packing
+from glow.passes.instr.packing.packing_search import search_packing
 
 MOST_IMPROVED = 400, 100_000
 """So many improved packings are tried, and of so many intervals in all."""

@@ -1,0 +1,1 @@
+"""Offsets for buffers that are alive at some times, in as few bytes as may be."""
