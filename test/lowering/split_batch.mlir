@@ -1,4 +1,8 @@
 // RUN: glow-opt --split-batch='target=avx2' %s | filecheck %s
+// RUN: glow-opt --split-batch='target=sm_90' %s | filecheck %s --check-prefix=GPU
+
+// A batch is what fills a GPU.
+// GPU-NOT: glow.slice
 
 // One image after the other, up to where planes are small.
 // CHECK-LABEL: func.func @front(

@@ -34,6 +34,7 @@ from glow.backends.cpu.layout.convolution import conv_shape
 from glow.backends.cpu.tuning.choose import choose_level
 from glow.dialects import glow
 from glow.dialects.node import DataParallel, NodeOp, shape_of, tensor_type
+from glow.lowering.target.named_targets import GPUS
 from glow.lowering.target.program_target import settle_target
 from glow.lowering.target.target import Target
 from glow.passes.instr.buffers import byte_size
@@ -264,6 +265,8 @@ class SplitBatchPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
         target = settle_target(op, self.target)
+        if target.cpu in GPUS:  # A batch is what fills one; its caches hold no images.
+            return
         choices.refresh()
         for function in op.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
