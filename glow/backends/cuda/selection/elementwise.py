@@ -35,18 +35,19 @@ def broadcast_operand(
 
 
 def _elementwise(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
-    if len(op.outs) != 1:
-        return "it has several results"
+    shape = shape_of(op.outs[0])
+    if any(shape_of(out) != shape for out in op.outs):
+        return "it has results of several shapes"
     if (problem := other_element([*op.outs, *op.ins])) is not None:
         return problem
     region = ScalarRegion(scalar_block(op))
-    shape = shape_of(op.outs[0])
     operands = tuple(broadcast_operand(shape_of(value), shape) for value in op.ins)
     if all(operand.size == prod(shape) for operand in operands):
         shape = (prod(shape),)
         operands = tuple(StridedOperand(o.size, (1,)) for o in operands)
     spec = ElementwiseSpec(shape, region, operands, is_aligned=is_aligned(op))
-    return launch("elementwise", spec, build_elementwise, [*op.outs, *op.ins])
+    buffers, count = [*op.outs, *op.ins], len(op.outs)
+    return launch("elementwise", spec, build_elementwise, buffers, count)
 
 
 ROWS: Mapping[type[Operation], Row] = {

@@ -15,6 +15,7 @@ from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.common import OUTSIDE, is_unsigned, stored_element
 from glow.backends.cuda.gpu_to_llvm import LARGEST
 from glow.backends.cuda.kernels.elementwise import (
+    Bound,
     ElementwiseSpec,
     StridedOperand,
     build_elementwise,
@@ -39,18 +40,24 @@ NARROW = 8
 
 
 def moved(
-    op: instr.InstructionOp, shape: tuple[int, ...], operand: StridedOperand
+    op: instr.InstructionOp,
+    shape: tuple[int, ...],
+    operand: StridedOperand,
+    stored: StridedOperand | None = None,
 ) -> Sequence[Invocation] | str:
-    """The kernel that reads a source with such steps; shape is that of the result."""
-    source, result = op.ins[0], op.outs[0]
+    """The kernel that reads a source with such steps; shape is that of the result, which is dense
+    unless it is said how it is stored.
+    """
+    source, result = op.ins[0], (*op.outs, *op.inouts)[0]
     element = stored_element(source)
     if element not in ELEMENTS:
         return f"it has elements of {element}"
     matrices = transposed_matrices(shape, operand, element)
-    if matrices is not None and operand.offset == 0 and operand.size == prod(shape):
+    is_whole = operand.offset == 0 and operand.size == prod(shape) and stored is None
+    if matrices is not None and is_whole:
         return launch("transpose", matrices, build_transpose, [result, source])
     region = ScalarRegion.trace(itself, [element])
-    spec = ElementwiseSpec(shape, region, (operand,), is_aligned=is_aligned(op))
+    spec = ElementwiseSpec(shape, region, (operand,), stored, is_aligned(op))
     return launch("elementwise", spec, build_elementwise, [result, source])
 
 
@@ -99,19 +106,10 @@ def _slice(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | st
 def _insert(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
     (source,), (target,) = op.ins, op.inouts
     shape, whole = shape_of(source), shape_of(target)
-    element = stored_element(source)
-    if element not in ELEMENTS:
-        return f"it has elements of {element}"
     steps = row_major_strides(whole)
     offset = sum(map(mul, steps, op.attributes_view().ints("offsets")))
-    spec = ElementwiseSpec(
-        shape,
-        ScalarRegion.trace(itself, [element]),
-        (StridedOperand(prod(shape), row_major_strides(shape)),),
-        StridedOperand(prod(whole), steps, offset),
-        is_aligned(op),
-    )
-    return launch("elementwise", spec, build_elementwise, [target, source])
+    operand = StridedOperand(prod(shape), row_major_strides(shape))
+    return moved(op, shape, operand, StridedOperand(prod(whole), steps, offset))
 
 
 def gather_spec(op: instr.InstructionOp) -> GatherSpec:
@@ -140,25 +138,37 @@ def _gather(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | s
     return [replace(call, report=OUTSIDE) for call in calls]
 
 
+def tail(channels: int, strides: tuple[int, ...], lanes: int) -> Bound | None:
+    """What ends behind the last channel; None where that is the last lane of its block."""
+    return Bound(strides, channels) if channels % lanes else None
+
+
 def _pack(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    """Lanes without channels are zeros."""
     images, channels, *plane = shape_of(op.ins[0])
     lanes = op.attributes_view().int("lanes")
-    if channels % lanes:
-        return "its last block has lanes without channels"
-    pixels, blocks = prod(plane), channels // lanes
+    pixels, blocks = prod(plane), -(-channels // lanes)
     strides = (channels * pixels, lanes * pixels, 1, pixels)
-    operand = StridedOperand(images * channels * pixels, strides)
+    operand = StridedOperand(
+        images * channels * pixels,
+        strides,
+        bound=tail(channels, (0, lanes, 0, 1), lanes),
+    )
     return moved(op, (images, blocks, pixels, lanes), operand)
 
 
 def _unpack(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
     images, blocks, *plane, lanes = shape_of(op.ins[0])
     channels, pixels = shape_of(op.outs[0])[1], prod(plane)
-    if channels % lanes:
-        return "its last block has lanes without channels"
     size = blocks * pixels * lanes
     operand = StridedOperand(images * size, (size, lanes * pixels, 1, lanes))
-    return moved(op, (images, blocks, lanes, pixels), operand)
+    result = StridedOperand(
+        images * channels * pixels,
+        (channels * pixels, lanes * pixels, pixels, 1),
+        bound=tail(channels, (0, lanes, 1, 0), lanes),
+    )
+    shape = (images, blocks, lanes, pixels)
+    return moved(op, shape, operand, None if result.bound is None else result)
 
 
 ROWS: Mapping[type[Operation], Row] = {

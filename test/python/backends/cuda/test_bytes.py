@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,70 @@ def test_means_of_planes_are_shared_by_lanes() -> None:
     same_bits(case)
 
 
+def random_blocks(number: int) -> InstructionCase:
+    """Channels to blocks and back, of bytes and of f32, most of them with a tail."""
+    random = RANDOM(number)
+    images, channels, height, width = (
+        int(x) for x in random.integers(1, (4, 40, 10, 10))
+    )
+    if number == 0:
+        images, channels, height, width = 1, 1000, 1, 1
+    channels = 3 if number % 9 == 3 else channels
+    height = 4 * height if number % 3 == 0 else height
+    lanes = (4, 8, 16)[number % 3]
+    dtype = (np.uint8, np.int8, np.float32)[number // 2 % 3]
+    element = {"uint8": "ui8", "int8": "i8", "float32": "f32"}[np.dtype(dtype).name]
+    plain = (images, channels, height, width)
+    blocked = (images, -(-channels // lanes), height, width, lanes)
+    source, result = (plain, blocked) if number % 2 else (blocked, plain)
+    values = bytes_of(random, source, dtype != np.uint8).astype(dtype)
+    node = f"pack %0 lanes {lanes}" if number % 2 else f"unpack %0 channels {channels}"
+    return InstructionCase(f"cpu.{node}", [tensor(result, element)], [values])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", range(36))
+def test_random_channels_are_packed_and_unpacked(number: int) -> None:
+    """The interpreter's lanes without channels are garbage, the kernel's zeros."""
+    case = random_blocks(number)
+    ((result,), _), (expected,) = case.simulate(), case.expected()
+    if number % 2:
+        (*_, lanes), channels = expected.shape, case.inputs[0].shape[1]
+        filled = channels % lanes or lanes
+        expected[:, -1, :, :, filled:] = 0
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.gpu
+def test_bytes_of_an_image_are_packed_four_at_once() -> None:
+    """Three planes are read side by side, and blocks of four written."""
+    image = bytes_of(RANDOM(0), (1, 3, 32, 32))
+    type_ = tensor((1, 1, 32, 32, 4), "ui8")
+    case = InstructionCase("cpu.pack %0 lanes 4", [type_], [image])
+    assert case.kernels[0].grid == (1024 // 128, 1, 1)
+    (result,), report = case.simulate()
+    assert np.array_equal(result[0, 0, :, :, :3], image[0].transpose(1, 2, 0))
+    assert not result[..., 3].any()
+    assert report.uncoalesced_sectors == 0
+
+
+@pytest.mark.gpu
+def test_work_on_elements_has_several_results() -> None:
+    text = """glow.fused %0, %1 {
+^bb0(%x: f32, %y: f32):
+  %a = arith.addf %x, %y : f32
+  %b = arith.mulf %a, %y : f32
+  glow.yield %a, %b
+}"""
+    random = RANDOM(0)
+    for columns in (1, 7, 8):
+        shapes = ((3, columns), (1, columns))
+        inputs = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+        types = [tensor((3, columns), "f32")] * 2
+        same_bits(InstructionCase(text, types, inputs))
+
+
 def test_neighbours_read_bytes_side_by_side() -> None:
     """A warp has 32 of a row's 112 pixels; at the row's ends it reads parts of sectors."""
     image, options = (1, 1, 4, 112, 16), "kernel [1, 1]"
@@ -67,7 +132,7 @@ def test_neighbours_read_bytes_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("gpu_name", ["sm_80", "sm_90"])
-def test_windows_of_bytes_assemble(gpu_name: str, tmp_path: Path) -> None:
+def test_kernels_of_bytes_assemble(gpu_name: str, tmp_path: Path) -> None:
     padded = "kernel [3, 3] pads [1, 1, 1, 1]"
     bytes_, result = bytes_of(RANDOM(0), (8, 6, 56, 56, 16)), (8, 6, 56, 56, 16)
     node, types = f"glow.max_pool2d %0 {padded}", [tensor(result, "ui8")]
@@ -76,12 +141,17 @@ def test_windows_of_bytes_assemble(gpu_name: str, tmp_path: Path) -> None:
         depthwise(RANDOM(0), (1, 6, 14, 14, 16), (1, 6, 14, 14, 16), [3, 3], padded),
         InstructionCase(node, types, [bytes_]),
         sum_pool(RANDOM(2), bytes_[..., :7, :7, :], (8, 6, 1, 1, 16), "kernel [7, 7]"),
+        InstructionCase(
+            "cpu.pack %0 lanes 4",
+            [tensor((8, 1, 224, 224, 4), "ui8")],
+            [bytes_of(RANDOM(0), (8, 3, 224, 224))],
+        ),
     ]
     kernels = [kernel for case in cases for kernel in case.kernels]
     text = gpu_kernels_ptx(kernels, TARGET)
-    for entry in text.split(".visible .entry ")[1:]:
-        assert "ld.global.nc.b8" not in entry
-        assert "ld.global.nc.u8" not in entry
-        assert "st.global.b8" not in entry
-        assert "st.global.u8" not in entry
+    *windows, pack = text.split(".visible .entry ")[1:]
+    for entry in windows:
+        assert not re.search(r"(ld|st)\.global(\.nc)?\.[bu]8", entry)
+    assert len(re.findall(r"ld\.global(?:\.nc)?\.[bu]8", pack)) == 3
+    assert "st.global.b32" in pack
     assert all(one.spills == 0 for one in assemble(text, gpu_name, tmp_path))
