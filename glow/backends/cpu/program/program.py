@@ -370,11 +370,18 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Scratch:
+    """Bytes that the kernels of an instruction hand over; those of the next one have the same."""
+
+    size: int
+
+
+@dataclass(frozen=True)
 class Invocation:
     """A kernel on buffers or rows of them, the first `writes` of which it writes."""
 
     kernel: KernelRequest
-    buffers: Sequence[SSAValue | Row]
+    buffers: Sequence[SSAValue | Row | Scratch]
     writes: int = 1
     report: str = ""
     """The error that the kernel notes in a byte, its last argument; without one, no byte."""

@@ -26,12 +26,14 @@ from glow.backends.cpu.program.program import (
     Program,
     Repetition,
     Row,
+    Scratch,
     Step,
     Variable,
     While,
 )
 from glow.dialects import arith, instr
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import ARENA_BYTES
 from glow.dialects.node import node_name, shape_of
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import check_held, dense_to_numpy, weights_of
@@ -179,10 +181,12 @@ class ProgramBuilder:
             kernel, bindings, writes, notes_error=notes_error, node=self.node
         )
 
-    def _binding(self, buffer: SSAValue | Row, loop: int) -> BufferBinding:
+    def _binding(self, buffer: SSAValue | Row | Scratch, loop: int) -> BufferBinding:
         """Where a buffer is, or the row that trip number `loop` has."""
         if isinstance(buffer, SSAValue):
             return self.bindings[buffer]
+        if isinstance(buffer, Scratch):
+            return self._behind_arena(buffer.size)
         whole = self.bindings[buffer.buffer]
         size = whole.size // shape_of(buffer.buffer)[0]
         dynamic_offset = ((loop, buffer.step * size),) if buffer.step else ()
@@ -190,6 +194,14 @@ class ProgramBuilder:
         return BufferBinding(
             whole.space, offset, size, whole.dynamic_offset + dynamic_offset
         )
+
+    def _behind_arena(self, size: int) -> BufferBinding:
+        """Bytes behind all that is planned."""
+        arena = self.function.attributes[ARENA_BYTES]
+        assert isinstance(arena, IntegerAttr)
+        start, most = aligned(arena.value.data), self.sizes["activations"]
+        self.sizes["activations"] = max(most, start + aligned(size))
+        return BufferBinding("activations", start, size)
 
     # -- operations that run others
 

@@ -9,7 +9,12 @@ from typing import TypeVar
 from xdsl.dialects.builtin import bf16, f16, f32, i1, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
-from glow.backends.cpu.program.program import Invocation, KernelRequest, Row
+from glow.backends.cpu.program.program import (
+    Invocation,
+    KernelRequest,
+    Row,
+    Scratch,
+)
 from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, GpuKernel
 from glow.dialects import instr
@@ -24,6 +29,7 @@ from glow.lowering.target.target import Target
 from glow.passes.instr import align_buffers
 
 Spec = TypeVar("Spec", bound=Hashable)
+Buffer = SSAValue | Row | Scratch
 
 ELEMENTS = (f32, f16, bf16, i8, i32)
 """What threads read and write; booleans and others are read in other ways."""
@@ -61,7 +67,7 @@ def launch(
     label: str,
     spec: Spec,
     build: Callable[[Spec, Target, str], GpuKernel],
-    buffers: Sequence[SSAValue | Row],
+    buffers: Sequence[Buffer],
     writes: int = 1,
 ) -> list[Invocation]:
     """One kernel, built by `build(spec, target, name)`, on the buffers."""

@@ -170,6 +170,13 @@ PRODUCTS: dict[str, Graph] = {
         "1x3x1x9xf32",
         {"contraction"},
     ),
+    "a deep product": Graph(
+        {"x": "20x2048xf32", "y": "16x2048xf32"},
+        "  %a = glow.matmul %x, %y transpose_rhs : tensor<20x16xf32>\n"
+        "  %r = glow.sigmoid %a : tensor<20x16xf32>",
+        "20x16xf32",
+        {"contraction", "part_sums"},
+    ),
     "batches that broadcast": Graph(
         {"x": "2x1x4x6xf32", "y": "3x6x5xf32"},
         "  %r = glow.matmul %x, %y : tensor<2x3x4x5xf32>",
