@@ -63,6 +63,8 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         glow.LayerNormOp,
         cpu.LayerNormOp,
         cpu.FusedRowsOp,
+        cpu.PerRowQuantizeOp,
+        cpu.RowRangeOp,
         glow.ReduceSumOp,
         glow.ReduceMeanOp,
         glow.ReduceMaxOp,

@@ -1,4 +1,4 @@
-"""Softmax, norms, reductions and fused sums along the last axes of f32."""
+"""Softmax, norms, reductions, fused sums and quantization along the last axes of f32."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.normalization import fused_rows_spec
 from glow.backends.cuda.kernels.reduction.fused_rows import build_thread_rows
+from glow.backends.cuda.kernels.reduction.quantized_rows import (
+    quantized_rows,
+    row_range,
+)
 from glow.backends.cuda.kernels.reduction.row_threads import Kind
 from glow.backends.cuda.kernels.reduction.rows import (
     RowsSpec,
@@ -84,6 +88,20 @@ def _reduce(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | s
     return rows(op, reduce_rows(outer, columns, KINDS[op.node], factor))
 
 
+def _per_row_quantize(
+    op: instr.InstructionOp, choice: Choice
+) -> Sequence[Invocation] | str:
+    *outer, extent = shape_of(op.ins[0])
+    spec = quantized_rows(prod(outer), extent, op.attributes_view().int("columns"))
+    return launch("rows", spec, build_rows, [*op.outs, *op.ins], len(op.outs))
+
+
+def _row_range(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    *outer, extent = shape_of(op.ins[0])
+    spec = row_range(prod(outer), extent)
+    return launch("rows", spec, build_rows, [*op.outs, *op.ins], len(op.outs))
+
+
 def _fused_rows(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
     for value in (*op.outs, *op.ins):
         if element_of(value) not in (f32, i1):
@@ -98,5 +116,7 @@ ROWS: Mapping[type[Operation], Row] = {
     glow.LayerNormOp: _layer_norm,
     cpu.LayerNormOp: _layer_norm,
     cpu.FusedRowsOp: _fused_rows,
+    cpu.PerRowQuantizeOp: _per_row_quantize,
+    cpu.RowRangeOp: _row_range,
     **dict.fromkeys(KINDS, _reduce),
 }

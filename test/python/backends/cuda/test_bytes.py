@@ -123,6 +123,57 @@ def test_work_on_elements_has_several_results() -> None:
         same_bits(InstructionCase(text, types, inputs))
 
 
+def random_rows(number: int) -> tuple[np.ndarray, int]:
+    """Rows of a warp and of a block, aligned and not, and the columns that are stored."""
+    random = RANDOM(number)
+    columns = int(random.integers(1025, 1500) if number % 4 == 3 else number * 7 + 1)
+    columns = 4 * columns if number % 2 else columns
+    shape = (*(int(x) for x in random.integers(1, 4, 1 + number % 2)), columns)
+    x = random.standard_normal(shape) * 10.0 ** random.integers(-3, 4)
+    x += random.choice([-3.0, 0.0, 3.0])
+    return x.astype(np.float32), columns + int(random.choice([0, 1, 3, 64]))
+
+
+def quantize_case(x: np.ndarray, columns: int) -> InstructionCase:
+    """`cpu.per_row_quantize` of rows."""
+    outer = x.shape[:-1]
+    types = [
+        tensor((*outer, columns), "ui8"),
+        tensor((*outer, 1), "f32"),
+        tensor((*outer, 1), "i32"),
+    ]
+    return InstructionCase(f"cpu.per_row_quantize %0 columns {columns}", types, [x])
+
+
+def range_case(x: np.ndarray) -> InstructionCase:
+    """`cpu.row_range` of rows."""
+    types = [tensor((*x.shape[:-1], 1), "f32")] * 2
+    return InstructionCase("cpu.row_range %0", types, [x])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", range(24))
+def test_random_rows_are_quantized_as_the_interpreter_does(number: int) -> None:
+    x, columns = random_rows(number)
+    same_bits(quantize_case(x, columns))
+    same_bits(range_case(x))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("columns", [1, 8, 1028])
+def test_rows_of_one_number_and_rows_without_a_scale(columns: int) -> None:
+    """Zeros, one sign, halves that round to even, infinities, NaN and a span that overflows."""
+    values = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 3e38, 1e-45]
+    x = np.repeat(np.array(values, np.float32)[:, None], columns, 1)
+    x[7, columns // 2 :] = -3e38
+    halves = np.arange(columns, dtype=np.float32) % 256 + 0.5
+    halves[-1] = 255
+    mixed = np.where(np.arange(columns) % 2, x, np.roll(x, 1, 0))
+    x = np.concatenate([x, halves[None], mixed])
+    same_bits(quantize_case(x, columns + 4))
+    same_bits(range_case(x))
+
+
 def test_neighbours_read_bytes_side_by_side() -> None:
     """A warp has 32 of a row's 112 pixels; at the row's ends it reads parts of sectors."""
     image, options = (1, 1, 4, 112, 16), "kernel [1, 1]"
@@ -155,3 +206,17 @@ def test_kernels_of_bytes_assemble(gpu_name: str, tmp_path: Path) -> None:
     assert len(re.findall(r"ld\.global(?:\.nc)?\.[bu]8", pack)) == 3
     assert "st.global.b32" in pack
     assert all(one.spills == 0 for one in assemble(text, gpu_name, tmp_path))
+
+
+def test_rows_are_read_by_16_bytes_in_one_trip(tmp_path: Path) -> None:
+    """Once for the range, and once to be quantized."""
+    x = np.ones((128, 768), np.float32)
+    kernels = [*quantize_case(x, 768).kernels, *range_case(x).kernels]
+    text = gpu_kernels_ptx(kernels, TARGET)
+    quantized, ranges = text.split(".visible .entry ")[1:]
+    for entry, count in ((quantized, 2), (ranges, 1)):
+        loads = re.findall(r"ld\.global[.a-z0-9]*", entry)
+        assert len(loads) == count
+        assert all("v4" in load for load in loads)
+    assert "st.global.b32" in quantized
+    assert all(one.spills == 0 for one in assemble(text, "sm_80", tmp_path))

@@ -27,6 +27,7 @@ CASES: dict[str, tuple[str, dict[str, Any], float, set[str]]] = {
     "patches": ("vit", {}, 1e-4, {"contraction", "rows", "transpose"}),
     "convolutions": ("regnet", {}, 1e-4, {"contraction", "windows"}),
     "recurrence": ("lstm", {}, 1e-4, {"contraction", "recurrence"}),
+    "bytes of rows": ("bert", {"quantize": True}, 1e-2, {"contraction", "rows"}),
     "bytes": ("mobilenet_v2", {"quantize": True}, 0.0, {"contraction", "windows"}),
 }
 """A network, options, the largest error relative to the largest result, kernels that it has."""

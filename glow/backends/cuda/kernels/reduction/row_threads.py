@@ -34,10 +34,14 @@ COMBINE = {
 
 @dataclass(frozen=True)
 class RowShape:
-    """So many rows, and how threads share them."""
+    """So many rows, and how threads share them.
+
+    `stored`: the columns of results, where these have more.
+    """
 
     rows: int
     columns: int
+    stored: int = 0
 
     @property
     def warps_of_row(self) -> int:
@@ -51,8 +55,13 @@ class RowShape:
 
     @property
     def width(self) -> int:
-        """The columns that a thread reads at once."""
-        return VECTOR if self.columns % VECTOR == 0 else 1
+        """The columns that a thread reads, and stores, at once."""
+        return VECTOR if self.columns % VECTOR == 0 == self.stored % VECTOR else 1
+
+    @property
+    def threads_of_row(self) -> int:
+        """The threads that work at one row."""
+        return self.warps_of_row * WARP
 
 
 class RowThreads:
@@ -89,9 +98,16 @@ class RowThreads:
     ) -> Sequence[SSAValue]:
         """Runs a body on the columns of a thread."""
         shape = self.shape
-        step = shape.warps_of_row * WARP * shape.width
+        step = shape.threads_of_row * shape.width
         first = self.b.mul(self.member, shape.width)
         return self.b.carry(first, shape.columns, step, carried, body)
+
+    def behind(self, body: Callable[[Index], None]) -> None:
+        """Runs a body on the columns that are stored behind those that there are."""
+        shape = self.shape
+        if shape.stored > shape.columns:
+            first = self.b.add(self.member, shape.columns)
+            self.b.loop(first, shape.stored, shape.threads_of_row, body)
 
     def together(self, kind: Kind, partial: SSAValue) -> SSAValue:
         """A number of the row from each thread's vector, which all its threads get."""

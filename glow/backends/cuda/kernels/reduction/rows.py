@@ -3,7 +3,9 @@
 How threads share rows, and get numbers of them together, is `row_threads.py`'s:
 
     for each pass:  number = combine(term(x, numbers so far) of all x of the row)
-    result = finish(x, numbers, operands), or finish(numbers): one a row
+    results of a row = of_row(numbers), result = finish(x, numbers, operands)
+
+Passes that do not wait for each other take one trip through the row.
 """
 
 from __future__ import annotations
@@ -33,44 +35,83 @@ IDENTITY = {"add": 0.0, "maximumf": float("-inf"), "minimumf": float("inf")}
 
 @dataclass(frozen=True)
 class RowPass:
-    """A number of each row: `kind` of all terms; a term takes x and the numbers before."""
+    """A number of each row: `kind` of all terms; a term takes x and the first numbers before."""
 
     kind: Kind
     term: ScalarRegion
 
+    @property
+    def known(self) -> int:
+        """How many numbers the term takes."""
+        return len(self.term.input_types) - 1
+
 
 @dataclass(frozen=True)
 class RowsSpec:
-    """What is done to rows of f32; arguments of the kernel are result, rows, operands.
+    """What is done to rows of f32; arguments of the kernel are results, rows, operands.
 
-    `finish` takes x, the numbers of its row, and an element of each operand [columns]; if
-    `is_reduction`, the numbers alone, and there is one result a row.
+    `of_row` takes the numbers of a row, and gives results with one element a row. `finish` gives
+    the result with all columns: it takes x, what `of_row` gives (without one, the numbers), and an
+    element of each operand [columns]. Its rows have `stored` columns, the last ones zeros.
     """
 
     rows: int
     columns: int
     passes: tuple[RowPass, ...]
-    finish: ScalarRegion
-    is_reduction: bool = False
+    finish: ScalarRegion | None = None
+    of_row: ScalarRegion | None = None
+    stored: int = 0
+    """As many as there are, if none are said."""
+
+    @property
+    def is_reduction(self) -> bool:
+        """Whether all results have one element a row."""
+        return self.finish is None
+
+    @property
+    def stored_columns(self) -> int:
+        """The columns of the result."""
+        return self.stored or self.columns
+
+    @property
+    def row_elements(self) -> tuple[Attribute, ...]:
+        """The elements of the results of a row."""
+        return () if self.of_row is None else self.of_row.result_types
 
     @property
     def operands(self) -> int:
         """How many operands there are."""
-        inputs = len(self.finish.input_types) - len(self.passes)
-        return 0 if self.is_reduction else inputs - 1
+        if self.finish is None:
+            return 0
+        numbers = len(self.row_elements) or len(self.passes)
+        return len(self.finish.input_types) - numbers - 1
+
+    @property
+    def trips(self) -> list[list[RowPass]]:
+        """The passes that go through a row at once, one trip after the other."""
+        trips: list[list[RowPass]] = []
+        for number, one in enumerate(self.passes):
+            if trips and one.known <= number - len(trips[-1]):
+                trips[-1].append(one)
+            else:
+                trips.append([one])
+        return trips
 
     @property
     def shape(self) -> RowShape:
         """The rows, and how threads share them."""
-        return RowShape(self.rows, self.columns)
+        return RowShape(self.rows, self.columns, self.stored_columns)
 
     @property
     def buffers(self) -> list[MemRefType[Attribute]]:
         """The types of the arguments."""
+        wide = () if self.finish is None else self.finish.result_types
+        shape = (self.rows, self.stored_columns)
+        results = [types.memref_type(shape, element) for element in wide]
+        results += [types.memref_type((self.rows,), e) for e in self.row_elements]
         rows = types.memref_type((self.rows, self.columns))
-        result = types.memref_type((self.rows,)) if self.is_reduction else rows
         operands = [types.memref_type((self.columns,))] * self.operands
-        return [result, rows, *operands]
+        return [*results, rows, *operands]
 
 
 def traced(function: Callable[..., SSAValue], inputs: int) -> ScalarRegion:
@@ -158,7 +199,7 @@ def reduce_rows(rows: int, columns: int, kind: Kind, factor: float = 1.0) -> Row
     def finish(b: RegionBuilder, number: SSAValue) -> SSAValue:
         return b.mulf(number, b.constant(factor, f32))
 
-    return RowsSpec(rows, columns, passes, traced(finish, 1), is_reduction=True)
+    return RowsSpec(rows, columns, passes, of_row=traced(finish, 1))
 
 
 class Rows:
@@ -166,7 +207,11 @@ class Rows:
 
     def __init__(self, b: GpuBuilder, spec: RowsSpec, buffers: Sequence[SSAValue]):
         self.b, self.spec = b, spec
-        self.result, self.source, *self.operands = buffers
+        left = list(buffers)
+        self.result = None if spec.is_reduction else left.pop(0)
+        count = len(spec.row_elements)
+        self.row_results = left[:count]
+        self.source, *self.operands = left[count:]
         self.threads = RowThreads(b, spec.shape, len(spec.passes))
         self.vector = (spec.shape.width,)
 
@@ -176,22 +221,36 @@ class Rows:
 
     def build_row(self) -> None:
         """The passes of a row, and its results."""
-        b, row, numbers = self.b, self.threads.row, list[SSAValue]()
-        for one in self.spec.passes:
-            numbers.append(self.number(one, numbers))
-        if self.spec.is_reduction:
-            (result,) = self.spec.finish.instantiate(b, numbers)
-            self.threads.at_first(lambda: b.store(result, self.result, row))
-            return
+        numbers: list[SSAValue] = []
+        for trip in self.spec.trips:
+            numbers += self.numbers(trip, numbers)
+        if self.spec.of_row is not None:
+            numbers = self.spec.of_row.instantiate(self.b, numbers)
+            self.threads.at_first(lambda: self.store_numbers(numbers))
+        if self.spec.finish is not None and self.result is not None:
+            self.store_row(self.spec.finish, self.result, numbers)
+
+    def store_numbers(self, numbers: Sequence[SSAValue]) -> None:
+        """Stores the results with one element a row."""
+        for number, buffer in zip(numbers, self.row_results, strict=True):
+            self.b.store(number, buffer, self.threads.row)
+
+    def store_row(
+        self, finish: ScalarRegion, target: SSAValue, numbers: Sequence[SSAValue]
+    ) -> None:
+        """Stores the result with all columns, and zeros behind them."""
+        b, row = self.b, self.threads.row
 
         def column(at: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             operands = [b.vector_load(*self.vector, each, at) for each in self.operands]
             values = [self.read(at), *map(self.spread, numbers), *operands]
-            (result,) = self.spec.finish.instantiate(b, values)
-            b.vector_store(result, self.result, row, at)
+            (result,) = finish.instantiate(b, values)
+            b.vector_store(result, target, row, at)
             return ()
 
         self.threads.columns((), column)
+        zero = b.constant(0, types.element_of(target))
+        self.threads.behind(lambda at: b.store(zero, target, row, at))
 
     def read(self, column: Index) -> SSAValue:
         """Elements of the row."""
@@ -201,18 +260,24 @@ class Rows:
         """A number for each element that a thread reads at once."""
         return self.b.broadcast(number, self.vector)
 
-    def number(self, one: RowPass, before: Sequence[SSAValue]) -> SSAValue:
-        """A number of the row, which all its threads get."""
-        b, combine = self.b, COMBINE[one.kind]
-        start = b.constant(IDENTITY[one.kind], types.vector_type(self.vector))
+    def numbers(
+        self, trip: Sequence[RowPass], before: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """The numbers of a trip through the row, which all its threads get."""
+        b, type_ = self.b, types.vector_type(self.vector)
+        spread = [self.spread(number) for number in before]
 
         def column(at: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            values = [self.read(at), *map(self.spread, before)]
-            (term,) = one.term.instantiate(b, values)
-            return [b.binary(combine, carried[0], term)]
+            x, after = self.read(at), list[SSAValue]()
+            for one, value in zip(trip, carried, strict=True):
+                (term,) = one.term.instantiate(b, [x, *spread[: one.known]])
+                after.append(b.binary(COMBINE[one.kind], value, term))
+            return after
 
-        (partial,) = self.threads.columns([start], column)
-        return self.threads.together(one.kind, partial)
+        starts = [b.constant(IDENTITY[one.kind], type_) for one in trip]
+        partial = self.threads.columns(starts, column)
+        pairs = zip(trip, partial, strict=True)
+        return [self.threads.together(one.kind, value) for one, value in pairs]
 
 
 def build_rows(spec: RowsSpec, target: Target, name: str) -> GpuKernel:
