@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from xdsl.dialects.builtin import bf16, f16, f32, i1, i8, i32
+from xdsl.dialects.builtin import MemRefType, bf16, f16, f32, i1, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.program.program import (
@@ -23,7 +23,7 @@ from glow.dialects.node import element_of
 from glow.dialects.small_types import is_small
 from glow.lowering.loop_builder.builder import LoopBuilder
 from glow.lowering.loop_builder.epilogue import Epilogue, OperandLayout
-from glow.lowering.loop_builder.ir_types import signless
+from glow.lowering.loop_builder.ir_types import signless, storage_type
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 from glow.passes.instr import align_buffers
@@ -80,6 +80,16 @@ def other_element(buffers: Sequence[SSAValue]) -> str | None:
         element = element_of(buffer)
         if is_small(element) or element == i1 or signless(element) not in ELEMENTS:
             return f"it has elements of {element}"
+    return None
+
+
+def other_elements(
+    taken: Sequence[MemRefType[Attribute]], buffers: Sequence[SSAValue]
+) -> str | None:
+    """Which buffer has elements that a kernel does not take; None if there is none."""
+    for type_, buffer in zip(taken, buffers, strict=True):
+        if storage_type(element_of(buffer)) != type_.element_type:
+            return f"it has elements of {element_of(buffer)}"
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import f32, i1
@@ -10,6 +11,7 @@ from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.program import Invocation
+from glow.backends.cpu.selection.common import epilogue_of
 from glow.backends.cpu.selection.normalization import fused_rows_spec
 from glow.backends.cuda.kernels.reduction.fused_rows import build_thread_rows
 from glow.backends.cuda.kernels.reduction.quantized_rows import (
@@ -25,7 +27,7 @@ from glow.backends.cuda.kernels.reduction.rows import (
     softmax,
 )
 from glow.backends.cuda.selection.choice import Choice, Row
-from glow.backends.cuda.selection.common import launch
+from glow.backends.cuda.selection.common import launch, other_elements
 from glow.dialects import glow, instr
 from glow.dialects.node import element_of, shape_of
 
@@ -33,15 +35,23 @@ from glow.dialects.node import element_of, shape_of
 def rows(
     op: instr.InstructionOp, spec: RowsSpec, operands: int = 0
 ) -> Sequence[Invocation] | str:
-    """The kernel on the first input and so many others."""
-    used = op.ins[: 1 + operands]
-    if len(op.ins) > len(used) or len(op.outs) > 1:
+    """The kernel on the first input and so many others; an epilogue takes those behind."""
+    used, behind = op.ins[: 1 + operands], op.ins[1 + operands :]
+    epilogue = epilogue_of(op, behind)
+    if epilogue is None and behind:
         return "it does more than that"
-    if op.regions and op.regions[0].blocks:
-        return "it has an epilogue"
-    if any(element_of(value) != f32 for value in (*used, *op.outs)):
+    if epilogue is not None and "row" in epilogue.operand_layouts:
+        return "its epilogue has a number a row"
+    if any(element_of(value) != f32 for value in used):
         return "it computes in other elements than f32"
-    return launch("rows", spec, build_rows, [op.outs[0], *used])
+    keeps_plain = op.node is cpu.LayerNormOp and len(op.outs) > 1
+    spec = replace(spec, epilogue=epilogue, keeps_plain=keeps_plain)
+    if len(op.outs) > 1 and not keeps_plain:
+        return "it has several results"
+    buffers = [*op.outs, *op.ins]
+    if (problem := other_elements(spec.buffers, buffers)) is not None:
+        return problem
+    return launch("rows", spec, build_rows, buffers, len(op.outs))
 
 
 def _softmax(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
@@ -57,10 +67,10 @@ def _softmax(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | 
 def _layer_norm(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
     shape, attributes = shape_of(op.ins[0]), op.attributes_view()
     axis = attributes.int("axis") if op.node is glow.LayerNormOp else len(shape) - 1
-    if len(op.ins) != WITH_BIAS:
-        return "it has no bias, or more than that"
+    if len(op.ins) < WITH_BIAS:
+        return "it has no bias"
     columns = prod(shape[axis:])
-    if any(prod(shape_of(value)) != columns for value in op.ins[1:]):
+    if any(prod(shape_of(value)) != columns for value in op.ins[1:WITH_BIAS]):
         return "its scale or bias has not a number a column"
     epsilon = attributes.float("epsilon")
     return rows(op, layer_norm(prod(shape[:axis]), columns, epsilon), 2)

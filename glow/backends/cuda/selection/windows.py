@@ -25,7 +25,7 @@ from glow.backends.cuda.kernels.reduction.channel_norm import (
 from glow.backends.cuda.kernels.window_spec import WindowsSpec
 from glow.backends.cuda.kernels.windows import build_windows
 from glow.backends.cuda.selection.choice import Choice, Row
-from glow.backends.cuda.selection.common import BiasEpilogue, launch
+from glow.backends.cuda.selection.common import BiasEpilogue, launch, other_elements
 from glow.backends.cuda.window_tiling import choose_tile
 from glow.dialects import glow, instr
 from glow.dialects.node import element_of, shape_of
@@ -39,19 +39,11 @@ POOLED: Mapping[type[Operation] | None, Sequence[Attribute]] = {
 """The elements of pools."""
 
 
-def other_elements(spec: WindowsSpec, buffers: Sequence[SSAValue]) -> str | None:
-    """Which buffer has elements that the kernel does not read or store; None if none has."""
-    for type_, buffer in zip(spec.buffers, buffers, strict=True):
-        if stored_element(buffer) != type_.element_type:
-            return f"it has elements of {element_of(buffer)}"
-    return None
-
-
 def launched(
     spec: WindowsSpec, choice: Choice, buffers: Sequence[SSAValue]
 ) -> Sequence[Invocation] | str:
     """The kernel with the best tile."""
-    if (problem := other_elements(spec, buffers)) is not None:
+    if (problem := other_elements(spec.buffers, buffers)) is not None:
         return problem
     spec = replace(spec, tile=choose_tile(spec, choice.machine))
     return launch("windows", spec, build_windows, buffers)

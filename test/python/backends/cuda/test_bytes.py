@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.gpu.assembler import assemble
 from support.gpu.byte_windows import (
+    SATURATED,
     bytes_of,
     depthwise,
     random_byte_window,
@@ -172,6 +173,54 @@ def test_rows_of_one_number_and_rows_without_a_scale(columns: int) -> None:
     x = np.concatenate([x, halves[None], mixed])
     same_bits(quantize_case(x, columns + 4))
     same_bits(range_case(x))
+
+
+def random_epilogue(number: int) -> InstructionCase:
+    """Softmax and layer norms whose results are bytes, some stored before that, too."""
+    random = RANDOM(number)
+    columns = int(random.integers(1025, 1500) if number % 4 == 3 else number * 5 + 2)
+    columns = 4 * columns if number // 2 % 2 else columns
+    shape = (2, int(random.integers(1, 5)), columns)
+    x = random.standard_normal(shape).astype(np.float32)
+    is_norm, types = number % 2, [tensor(shape, "ui8")]
+    inputs, node = [x], "cpu.softmax %0"
+    if is_norm:
+        inputs += [random.uniform(1, 2, columns).astype(np.float32) for _ in range(2)]
+        node = "cpu.layer_norm %0, %1, %2"
+    has_operands = number // 4 % 2
+    if has_operands:
+        inputs += [x, random.uniform(1, 2, columns).astype(np.float32)]
+        node = f"{node}, %{len(inputs) - 2}, %{len(inputs) - 1}"
+    if is_norm:
+        node = f"{node} axis 2 epsilon 1.0e-5"
+        types += [tensor(shape, "f32")] * (number // 8 % 2)
+    taken, scaled = ("", "%scaled = arith.mulf %x, %factor : f32")
+    if has_operands:
+        taken = ", %full: f32, %column: f32"
+        scaled += "\n%more = arith.mulf %full, %column : f32"
+    number_ = "%number = arith.addf %scaled, " + (
+        "%more" if has_operands else "%factor"
+    )
+    body = (
+        f"{{\n^bb0(%x: f32{taken}):\n%factor = arith.constant 60.0 : f32\n"
+        f"{scaled}\n{number_} : f32{SATURATED}"
+    )
+    return InstructionCase(f"{node} {body}", types, inputs)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", range(24))
+def test_random_rows_are_made_bytes(number: int) -> None:
+    """Sums are added up in another order: a byte may be the next one."""
+    case = random_epilogue(number)
+    results, _ = case.simulate()
+    (result, *plain), (expected, *wanted) = results, case.expected()
+    assert result.dtype == expected.dtype == np.uint8
+    difference = np.abs(result.astype(int) - expected)
+    assert difference.max() <= 1
+    assert difference.mean() < 0.01
+    for one, other in zip(plain, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
 
 
 def test_neighbours_read_bytes_side_by_side() -> None:

@@ -26,6 +26,11 @@ from glow.backends.cuda.kernels.reduction.row_threads import (
     RowThreads,
 )
 from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.epilogue import (
+    Epilogue,
+    operand_types,
+    row_of_epilogue,
+)
 from glow.lowering.loop_builder.index_builder import Index
 from glow.lowering.loop_builder.scalar_region import RegionBuilder, ScalarRegion
 from glow.lowering.target.target import Target
@@ -62,6 +67,10 @@ class RowsSpec:
     of_row: ScalarRegion | None = None
     stored: int = 0
     """As many as there are, if none are said."""
+    epilogue: Epilogue | None = None
+    """What is done to each element of the result; its operands are arguments behind the others."""
+    keeps_plain: bool = False
+    """Whether the second argument is the result without the epilogue."""
 
     @property
     def is_reduction(self) -> bool:
@@ -105,13 +114,22 @@ class RowsSpec:
     @property
     def buffers(self) -> list[MemRefType[Attribute]]:
         """The types of the arguments."""
-        wide = () if self.finish is None else self.finish.result_types
-        shape = (self.rows, self.stored_columns)
-        results = [types.memref_type(shape, element) for element in wide]
-        results += [types.memref_type((self.rows,), e) for e in self.row_elements]
         rows = types.memref_type((self.rows, self.columns))
-        operands = [types.memref_type((self.columns,))] * self.operands
-        return [*results, rows, *operands]
+        column = types.memref_type((self.columns,))
+        shape = (self.rows, self.stored_columns)
+        results = [types.memref_type(shape, element) for element in self.wide_elements]
+        results += [types.memref_type((self.rows,), e) for e in self.row_elements]
+        behind = operand_types(self.epilogue, rows, column)
+        return [*results, rows, *[column] * self.operands, *behind]
+
+    @property
+    def wide_elements(self) -> list[Attribute]:
+        """The elements of the results with all columns."""
+        if self.finish is None:
+            return []
+        (plain,) = self.finish.result_types
+        stored = plain if self.epilogue is None else self.epilogue.result_element
+        return [stored, *[plain] * self.keeps_plain]
 
 
 def traced(function: Callable[..., SSAValue], inputs: int) -> ScalarRegion:
@@ -208,10 +226,11 @@ class Rows:
     def __init__(self, b: GpuBuilder, spec: RowsSpec, buffers: Sequence[SSAValue]):
         self.b, self.spec = b, spec
         left = list(buffers)
-        self.result = None if spec.is_reduction else left.pop(0)
-        count = len(spec.row_elements)
-        self.row_results = left[:count]
-        self.source, *self.operands = left[count:]
+        wide, narrow = len(spec.wide_elements), len(spec.row_elements)
+        self.results, self.row_results = left[:wide], left[wide : wide + narrow]
+        self.source, *left = left[wide + narrow :]
+        self.operands = left[: spec.operands]
+        self.epilogue_operands = left[spec.operands :]
         self.threads = RowThreads(b, spec.shape, len(spec.passes))
         self.vector = (spec.shape.width,)
 
@@ -227,24 +246,27 @@ class Rows:
         if self.spec.of_row is not None:
             numbers = self.spec.of_row.instantiate(self.b, numbers)
             self.threads.at_first(lambda: self.store_numbers(numbers))
-        if self.spec.finish is not None and self.result is not None:
-            self.store_row(self.spec.finish, self.result, numbers)
+        if self.spec.finish is not None:
+            self.store_row(self.spec.finish, numbers)
 
     def store_numbers(self, numbers: Sequence[SSAValue]) -> None:
         """Stores the results with one element a row."""
         for number, buffer in zip(numbers, self.row_results, strict=True):
             self.b.store(number, buffer, self.threads.row)
 
-    def store_row(
-        self, finish: ScalarRegion, target: SSAValue, numbers: Sequence[SSAValue]
-    ) -> None:
-        """Stores the result with all columns, and zeros behind them."""
-        b, row = self.b, self.threads.row
+    def store_row(self, finish: ScalarRegion, numbers: Sequence[SSAValue]) -> None:
+        """Stores the results with all columns, and zeros behind them."""
+        b, row, (target, *plain) = self.b, self.threads.row, self.results
 
         def column(at: Index, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             operands = [b.vector_load(*self.vector, each, at) for each in self.operands]
             values = [self.read(at), *map(self.spread, numbers), *operands]
             (result,) = finish.instantiate(b, values)
+            for buffer in plain:
+                b.vector_store(result, buffer, row, at)
+            result = row_of_epilogue(
+                b, self.spec.epilogue, result, self.epilogue_operands, row, at
+            )
             b.vector_store(result, target, row, at)
             return ()
 
