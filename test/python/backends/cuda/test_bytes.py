@@ -17,8 +17,13 @@ from support.gpu.byte_windows import (
     tensor,
 )
 from support.gpu.instruction_cases import TARGET, InstructionCase, same_bits
+from xdsl.dialects.builtin import i8
 
+from glow.backends.cuda.kernels.window_spec import WindowsSpec, WindowTile
 from glow.backends.cuda.ptx import gpu_kernels_ptx
+from glow.backends.cuda.window_tiling import choose_tile
+from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.gpu_machine import GPU_MACHINES
 
 RANDOM = np.random.default_rng
 
@@ -229,6 +234,22 @@ def test_neighbours_read_bytes_side_by_side() -> None:
     case = depthwise(RANDOM(0), image, image, [1, 1], options)
     _, report = case.simulate()
     assert report.uncoalesced_sectors <= 64
+
+
+@pytest.mark.parametrize("name", GPU_MACHINES)
+def test_threads_of_small_planes_have_few_channels(name: str) -> None:
+    """What a thread does waits for itself; where there are many, they load 16 bytes at once."""
+    machine = GPU_MACHINES[name]
+
+    def tile(images: int, side: int, kernel: int) -> WindowTile:
+        window = Window((side, side), (kernel, kernel))
+        return choose_tile(
+            WindowsSpec(images, 6, 16, window, "sum", element=i8), machine
+        )
+
+    assert tile(1, 14, 3) == WindowTile(channels=4)
+    assert tile(64, 112, 3).channels == 16
+    assert tile(1, 7, 7) == WindowTile(1, 32, 4)
 
 
 @pytest.mark.parametrize("gpu_name", ["sm_80", "sm_90"])
