@@ -118,22 +118,17 @@ def get_memref() -> Dialect:
     return MemRef
 
 
-def get_gpu() -> Dialect:
-    from glow.dialects.gpu import Gpu
+def of_gpus(name: str) -> Dialect:
+    """Of the dialects of kernels for many threads the one of a name."""
+    from glow.dialects.gpu import Gpu, NvGpu, Nvvm
 
-    return Gpu
-
-
-def get_nvgpu() -> Dialect:
-    from glow.dialects.gpu import NvGpu
-
-    return NvGpu
+    return {each.name: each for each in (Gpu, NvGpu, Nvvm)}[name]
 
 
-def get_nvvm() -> Dialect:
-    from glow.dialects.gpu import Nvvm
+def get_amx() -> Dialect:
+    from glow.dialects.x86.amx import Amx
 
-    return Nvvm
+    return Amx
 
 
 def get_vector() -> Dialect:
@@ -194,7 +189,7 @@ SHARED_DIALECTS: dict[str, DialectFactory] = {
 
 REPLACED_DIALECTS: dict[str, DialectFactory] = {
     "arith": get_arith,
-    "gpu": get_gpu,
+    "gpu": partial(of_gpus, "gpu"),
     "linalg": get_linalg,
     "llvm": get_llvm,
     "memref": get_memref,
@@ -205,10 +200,11 @@ REPLACED_DIALECTS: dict[str, DialectFactory] = {
 refuses a second dialect of one name."""
 
 FOREIGN_DIALECTS: dict[str, DialectFactory] = {
+    "amx": get_amx,
     "chlo": get_chlo,
     "flow": partial(of_iree, "flow"),
-    "nvgpu": get_nvgpu,
-    "nvvm": get_nvvm,
+    "nvgpu": partial(of_gpus, "nvgpu"),
+    "nvvm": partial(of_gpus, "nvvm"),
     "stablehlo": get_stablehlo,
     "stream": partial(of_iree, "stream"),
     "torch": get_torch,

@@ -20,12 +20,19 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import FastMathAttr, FCmpPredicateFlag, GenericCastOp
-from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.ir import (
+    Attribute,
+    Dialect,
+    Operation,
+    ParametrizedAttribute,
+    TypeAttribute,
+)
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -39,6 +46,16 @@ from xdsl.traits import NoMemoryEffect, Pure
 from glow.dialects.arith.comparisons import comparison_result
 
 BOOLEAN_LIKE = container_of(IntegerType(1))
+
+
+@irdl_attr_definition
+class X86AMXType(ParametrizedAttribute, TypeAttribute):
+    """`!llvm.x86_amx`, a matrix tile."""
+
+    name = "llvm.x86_amx"
+
+
+X86_AMX = X86AMXType()
 
 
 @irdl_op_definition
@@ -170,4 +187,4 @@ NEW: dict[str, type[Operation]] = {
 }
 KEPT = [op for op in upstream.LLVM.operations if op.name not in NEW]
 
-LLVM = Dialect("llvm", [*KEPT, *NEW.values()], list(upstream.LLVM.attributes))
+LLVM = Dialect("llvm", [*KEPT, *NEW.values()], [*upstream.LLVM.attributes, X86AMXType])

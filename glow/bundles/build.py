@@ -22,6 +22,7 @@ from glow.compiler import compile_module, run_phases
 from glow.dialects.weights import clone_module
 from glow.lowering.target.program_target import split_name
 from glow.lowering.target.target import Target
+from glow.lowering.target.target_names import without_matrix_tiles
 from glow.options import HOST, CompileOptions
 from glow.quantization import for_target
 from glow.tensor_info import TensorInfo
@@ -37,7 +38,9 @@ def build_bundle(
     Raises GlowError for a network that the target has no code for.
     """
     options = replace(
-        options, quantization=for_target(options.quantization, options.target)
+        options,
+        quantization=for_target(options.quantization, options.target),
+        target=without_matrix_tiles(options.target),
     )
     backend = get_backend(options.backend)
     planned = backend.pipeline(options).compile_from

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from glow.bundles.bundle import BundleSettings
 from glow.dialects.errors import GlowError
-from glow.lowering.target.target import Target, host_target, same_architecture
+from glow.lowering.target.features import same_architecture
+from glow.lowering.target.target import Target, host_target
 
 SYSTEM = "linux-gnu"
 FLAGS = ("-shared", "-nostdlib", "-Wl,--build-id=none", "-Wl,-z,noexecstack")

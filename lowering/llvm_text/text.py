@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects.attributes import is_splat
 from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.llvm import X86AMXType
 from glow.lowering.type_guards import is_integer, is_vector
 
 SIMPLE_TYPES: dict[type[Attribute], str] = {
@@ -35,6 +36,7 @@ SIMPLE_TYPES: dict[type[Attribute], str] = {
     Float32Type: "float",
     Float64Type: "double",
     LLVMVoidType: "void",
+    X86AMXType: "x86_amx",
 }
 
 

@@ -29,6 +29,8 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.llvm import X86_AMX
+from glow.dialects.x86.amx import TileType
 from glow.lowering.type_guards import is_integer, is_memref, is_vector
 
 POINTER = LLVMPointerType()
@@ -148,6 +150,8 @@ def layout_of(
     """
     if is_memref(type_):
         return RegisterLayout((), 0, ((0, 0),), POINTER, 8, (POINTER,), (POINTER,))
+    if isinstance(type_, TileType):
+        return RegisterLayout((), 0, ((0, 0),), X86_AMX, 1, (X86_AMX,), (X86_AMX,))
     if not is_vector(type_):
         is_index = isinstance(type_, IndexType)
         element = index if is_index else llvm_element(type_)

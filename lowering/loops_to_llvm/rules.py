@@ -23,6 +23,7 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     entry,
     with_upstream,
 )
+from glow.lowering.loops_to_llvm.x86 import matrix_tiles
 from glow.lowering.type_guards import is_vector
 
 
@@ -53,6 +54,7 @@ OWN: Mapping[type[Operation], Rule] = {
     **vectors.RULES,
     **elements.RULES,
     **dict([entry(vector.ContractOp, _contract), entry(arith.MuliOp, _product)]),
+    **matrix_tiles.RULES,
     **fused.RULES,
     **math_functions.RULES,
     **control_flow.RULES,

@@ -80,6 +80,8 @@ class Core:
     int8_speedup: float
     """Multiply-adds of bytes in the time of one of f32, where the CPU has dot products."""
     bf16_speedup: float
+    tile_row_cycles: float
+    """Of a product of matrix tiles, for each row of the left one, where the CPU has them."""
     mispredict_cycles: int
     pause_cycles: int
     """One look of a waiting thread, with the pause after it."""

@@ -58,6 +58,8 @@ class ProgramTarget:
             "fma": target.fma_instruction,
             target.byte_dot: target.byte_dot != "none",
             "bf16": target.has_bf16,
+            "int8_tiles": target.has_int8_tiles,
+            "bf16_tiles": target.has_bf16_tiles,
             "size": target.for_size,
             "threads": target.cpu in GPU_MACHINES,
         }

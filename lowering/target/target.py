@@ -18,7 +18,15 @@ from glow.dialects.errors import GlowError
 from glow.lowering.target.cache_sizes import cache_sizes
 from glow.lowering.target.core import Core
 from glow.lowering.target.cores import CORE_OF_CPU, CORES, core_of_features
+from glow.lowering.target.features import (
+    AMX,
+    byte_dot_of,
+    is_architecture,
+    same_architecture,
+    vnni_feature,
+)
 from glow.lowering.target.named_targets import CPUS, ROWS, WITHOUT_VNNI, whole_triple
+from glow.lowering.target.tile_permission import has_tiles
 from glow.runtime.caches.calibration import calibrated
 
 WORD = 4
@@ -37,6 +45,9 @@ class Target:
     fma_instruction: bool
     """Whether a float multiply-add is one instruction; else it is two operations."""
     has_bf16: bool = False
+    has_int8_tiles: bool = False
+    """Whether matrix tiles of bytes are multiplied (AMX)."""
+    has_bf16_tiles: bool = False
     index_bits: int = 64
     """The width of addresses and trip counts."""
     byte_dot: str = "none"
@@ -124,7 +135,7 @@ class Target:
     def from_string(text: str) -> Target:
         """Returns the target that the text names.
 
-        `host`, a preset (`avx512`, `avx512bf16`, `avx2`, `neon`, `scalar`), a row of
+        `host`, a preset (`avx512`, `avx512bf16`, `avx512amx`, `avx2`, `neon`, `scalar`), a row of
         `NAMED_TARGETS`, a CPU as LLVM calls it, or a triple and a CPU
         (`thumbv7em-none-eabi:cortex-m4`); then features to add and remove:
         `host_without-avx512f`, `haswell_with-avxvnni`. Or one of these as a feature of the
@@ -159,6 +170,8 @@ class Target:
         if not features:
             return self
         has = {**self.feature_levels(), **features}
+        if not features.get("amx-tile", True):
+            has |= dict.fromkeys(AMX, False)
         signed = ["-+"[enabled] + name for name, enabled in features.items()]
         changed = replace(
             self,
@@ -178,6 +191,8 @@ class Target:
             byte_dot=byte_dot_of(has, level),
             round_instruction=has.get("sse4.1", self.round_instruction),
             has_bf16=has["avx512bf16"] and level.vector_bytes == 64,
+            has_int8_tiles=has["amx-int8"] and level.vector_bytes == 64,
+            has_bf16_tiles=has["amx-bf16"] and level.vector_bytes == 64,
         )
 
     def feature_levels(self) -> dict[str, bool]:
@@ -190,6 +205,8 @@ class Target:
             **dict.fromkeys(("avx512f", "avx512bw"), wide),
             **dict.fromkeys(("avx2", "fma"), middle),
             "avx512bf16": self.has_bf16,
+            "amx-int8": self.has_int8_tiles,
+            "amx-bf16": self.has_bf16_tiles,
             vnni_feature(self): self.byte_dot == "vnni",
         }
 
@@ -238,17 +255,18 @@ PRESETS = {
         fma_instruction=False,
         round_instruction=False,
     ),
-    "avx512bf16": Target(
-        triple="x86_64-unknown-linux-gnu",
-        cpu="x86-64-v4",
-        features="+avx512vnni,+avx512bf16",
-        core=CORES["generic-avx512"],
-        fma_instruction=True,
-        byte_dot="vnni",
-        has_bf16=True,
-    ),
 }
 """The instruction sets, each with the numbers of a core that is not known further."""
+
+PRESETS["avx512bf16"] = replace(
+    PRESETS["avx512"], features="+avx512vnni,+avx512bf16", has_bf16=True
+)
+PRESETS["avx512amx"] = replace(
+    PRESETS["avx512bf16"],
+    features="+avx512vnni,+avx512bf16,+amx-tile,+amx-int8,+amx-bf16",
+    has_int8_tiles=True,
+    has_bf16_tiles=True,
+)
 
 
 def base_target(name: str) -> Target:
@@ -306,11 +324,6 @@ def target_of_triple(triple: str, cpu: str) -> Target:
     return replace(fitting[0], triple=whole_triple(triple))
 
 
-def is_architecture(target: Target, triple: str) -> bool:
-    """Whether a triple is of a target's architecture."""
-    return target.triple.split("-")[0] == triple.split("-")[0]
-
-
 def near_targets(name: str) -> str:
     """What to write instead of an unknown name."""
     known = [HOST, UNCALIBRATED, *PRESETS, *ROWS, *CPUS]
@@ -338,31 +351,14 @@ def check_features(target: Target, names: Sequence[str]) -> None:
             raise GlowError(f"unknown feature '{name}'", hint=hint)
 
 
-def same_architecture(one: Target, other: Target) -> bool:
-    """Whether two machines have the same instructions but for extensions."""
-    return is_architecture(one, other.triple)
-
-
-def byte_dot_of(has: Mapping[str, bool], target: Target) -> str:
-    """Returns the int8 dot product that features allow a machine of a target."""
-    if target.is_aarch64:
-        return next((name for name in ("i8mm", "dotprod") if has.get(name)), "none")
-    if not target.triple.startswith("x86_64"):
-        return target.byte_dot
-    return "vnni" if has.get(vnni_feature(target), False) else "none"
-
-
-def vnni_feature(target: Target) -> str:
-    """Returns the name of the integer dot products for x86 vectors of that size."""
-    return {64: "avx512vnni", 32: "avxvnni"}.get(target.vector_bytes, "")
-
-
 @cache
 def host_target() -> Target:
     """Returns the target of the machine that this process runs on."""
     from glow.lowering.target.llvm_library import llvm
 
     features = llvm.get_host_cpu_features()
+    if features.get("amx-tile") and not has_tiles():
+        features.update(dict.fromkeys(AMX, False))
     preset = host_preset(dict(features), llvm.get_process_triple())
     name = llvm.get_host_cpu_name()
     return replace(
@@ -374,6 +370,8 @@ def host_target() -> Target:
         byte_dot=byte_dot_of(features, preset),
         round_instruction=features.get("sse4.1", preset.round_instruction),
         has_bf16=features.get("avx512bf16", False),
+        has_int8_tiles=features.get("amx-int8", False),
+        has_bf16_tiles=features.get("amx-bf16", False),
     )
 
 

@@ -37,8 +37,20 @@ def target_name(
 
 def with_feature(name: str, feature: str) -> str:
     """The name of a target with one more feature."""
+    return _changed(name, f"_with-{feature}")
+
+
+def without_matrix_tiles(name: str) -> str:
+    """The same target without those, for code whose process may not have asked for them."""
+    target = Target.from_string(name)
+    if not (target.has_int8_tiles or target.has_bf16_tiles):
+        return name
+    return _changed(name, "_without-amx-tile")
+
+
+def _changed(name: str, change: str) -> str:
     base, at, file = name.partition("@")
-    return f"{base}_with-{feature}{at}{file}"
+    return f"{base}{change}{at}{file}"
 
 
 def runnable_target(name: str) -> Target:

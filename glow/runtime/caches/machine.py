@@ -7,6 +7,7 @@ from functools import cache
 
 from glow.lowering.target.cache_sizes import cache_sizes
 from glow.lowering.target.target import host_target
+from glow.lowering.target.tile_permission import has_tiles
 from glow.runtime.caches.calibration import processor
 
 
@@ -16,4 +17,6 @@ def machine() -> str:
     found = processor()
     if not found:
         return repr(host_target())
-    return "\n".join([os.uname().machine, found, repr(sorted(cache_sizes().items()))])
+    sizes = repr(sorted(cache_sizes().items()))
+    tiles = ["matrix tiles"] if has_tiles() else []
+    return "\n".join([os.uname().machine, found, sizes, *tiles])

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Protocol
 
 from glow.dialects.errors import GlowError
+from glow.lowering.target.tile_permission import has_tiles
 from glow.runtime.caches.runtime_objects import support_object
 from glow.runtime.linking.elf import UnsupportedObjectError
 from glow.runtime.linking.image import Image
@@ -54,6 +55,7 @@ def link(
     objects: Sequence[bytes], symbols: Sequence[str], imports: Mapping[str, int]
 ) -> Linked:
     """Linked objects; raises GlowError where a symbol is missing."""
+    has_tiles()  # Or what was compiled in another process would not run in this one.
 
     def resolve(name: str) -> int | None:
         return imports[name] if name in imports else process_address(name)

@@ -45,6 +45,7 @@ ZEN5 = make_core(
     store_pipe_bytes=Figure(64, f"{SOG5}, 2.12: two halves of 256 bits a cycle"),
     int8_speedup=Figure(4, f"{SOG5}, 2.11: VPDPBUSD in the pipes of multiply-adds"),
     bf16_speedup=Figure(2, f"fitted: bf16 products of ResNet-50, {READER}"),
+    tile_row_cycles=Figure(1, "the instruction set: no such products"),
     mispredict_cycles=Figure(15, f"{SOG5}, 2.8: the common case"),
     pause_cycles=Figure(100, "measured: glow calibrate, 26 ns at 4 GHz"),
     l1_bytes=Figure(48 * KIB, f"{HOT_CHIPS}: 48 KB, 12-way"),

@@ -44,6 +44,7 @@ NEOVERSE_N1 = make_core(
     store_pipe_bytes=Figure(16, f"{N1}, ASIMD stores"),
     int8_speedup=Figure(4, f"{N1}, {DOT}"),
     bf16_speedup=Figure(2, NO_DOT),
+    tile_row_cycles=Figure(1, "the instruction set: no such products"),
     mispredict_cycles=Figure(11, f"{N1_MODEL}, MispredictPenalty"),
     pause_cycles=Figure(4, f"{N1_MODEL}: YIELD does nothing; LoadLatency"),
     l1_bytes=Figure(64 * KIB, f"{CACHES}: Graviton 2"),

@@ -44,6 +44,7 @@ CORTEX_M4 = make_core(
     store_pipe_bytes=Figure(4, f"{M4}, a bus of 32 bits"),
     int8_speedup=Figure(2, f"{M4}, SMLAD: two products a cycle"),
     bf16_speedup=Figure(1, "the instruction set: no such products"),
+    tile_row_cycles=Figure(1, "the instruction set: no such products"),
     mispredict_cycles=Figure(3, f"{M4}, pipeline refill: 1 to 3"),
     pause_cycles=Figure(1, ONE_CORE),
     l1_bytes=Figure(64 * KIB, SRAM),

@@ -21,6 +21,7 @@ GENERIC_AVX512 = like(
     "any core with vectors of 64 bytes",
     ("x86-64-v4",),
     clock_hertz=Figure(3e9, "estimated: a server's core under load"),
+    tile_row_cycles=Figure(1, "as sapphire-rapids: the first core with tiles"),
     l1_bytes=Figure(32 * KIB, SMALLEST),
     l1_ways=Figure(8, SMALLEST),
 )

@@ -18,7 +18,11 @@ from glow.lowering.target.target import (
     Target,
     host_target,
 )
-from glow.lowering.target.target_names import runnable_target, target_name
+from glow.lowering.target.target_names import (
+    runnable_target,
+    target_name,
+    without_matrix_tiles,
+)
 from glow.runtime.native_code import target_machine
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
@@ -180,3 +184,26 @@ def test_targets_that_are_refused(options: list[str], message: str) -> None:
 
 
 RUNNABLE = next(name for name in PRESETS if PRESETS[name].runs_on(host_target()))
+
+
+def test_matrix_tiles_need_permission(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it the machine is one without tiles, whatever it could do."""
+    monkeypatch.setattr("glow.lowering.target.target.has_tiles", lambda: False)
+    refused = host_target.__wrapped__()
+    assert not refused.has_int8_tiles
+    assert not refused.has_bf16_tiles
+    assert "+amx" not in refused.features
+    assert not Target.from_string("sapphirerapids").runs_on(refused)
+
+
+def test_targets_without_matrix_tiles() -> None:
+    whole = Target.from_string("sapphirerapids")
+    assert whole.has_int8_tiles
+    assert whole.has_bf16_tiles
+    narrow = Target.from_string("sapphirerapids_without-avx512f")
+    assert not narrow.has_int8_tiles
+    assert not narrow.has_bf16_tiles
+    name = without_matrix_tiles("sapphirerapids")
+    assert name == "sapphirerapids_without-amx-tile"
+    assert not Target.from_string(name).has_int8_tiles
+    assert without_matrix_tiles("avx2") == "avx2"

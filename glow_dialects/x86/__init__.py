@@ -1,0 +1,1 @@
+"""Dialects of operations that x86 CPUs alone have, in the spelling of upstream."""

@@ -1,0 +1,1 @@
+"""Rules for what x86 CPUs alone have."""
