@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.winograd.cost import choose_winograd
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.program.call_order import serial_bytes

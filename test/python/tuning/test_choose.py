@@ -14,7 +14,7 @@ from support.kernels.kernel_families import make_inputs, network
 import glow
 from glow.backends.cpu.dialect.config import MatmulConfig
 from glow.backends.cpu.dialect.config_attributes import CONFIGS, PanelsAttr
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.tuning.algorithms import AlgorithmSpec
 from glow.backends.cpu.tuning.candidates import EARLY, GENERATORS, candidates
@@ -41,8 +41,8 @@ from glow.tuning.records import (
 
 TARGET = PRESETS["avx512"]
 SPEC = MatmulSpec(128, 384, 1536, has_bias=True)
-OWN = {"rows": 8, "blocks": 3, "cut": "auto", "prefetch": 1}
-OTHER = {"rows": 4, "blocks": 2, "cut": "rows", "prefetch": 0}
+OWN = {"rows": 8, "blocks": 3, "cut": "auto", "prefetch": 1, "matrix_tiles": False}
+OTHER = {"rows": 4, "blocks": 2, "cut": "rows", "prefetch": 0, "matrix_tiles": False}
 
 
 @pytest.fixture

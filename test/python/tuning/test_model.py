@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from glow.backends.cpu.dialect.config import MatmulConfig
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.tuning.candidates import candidates
 from glow.backends.cpu.tuning.choose import choose
 from glow.backends.cpu.tuning.features import FEATURES, features, peak_seconds

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i8
 
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.tuning.families import FAMILIES, wrong_config

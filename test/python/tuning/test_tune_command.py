@@ -47,7 +47,13 @@ def test_a_search_writes_records_and_resumes(
     lines = tuning_file(MEASURED).read_text().splitlines()
     record = json.loads(lines[0])
     assert record["family"] == "MatmulSpec"
-    assert record["config"].keys() == {"rows", "blocks", "cut", "prefetch"}
+    assert record["config"].keys() == {
+        "rows",
+        "blocks",
+        "cut",
+        "prefetch",
+        "matrix_tiles",
+    }
     assert record["warm"] > 0
     assert record["cold"] > 0
     assert len(lines) == 2

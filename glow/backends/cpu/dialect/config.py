@@ -47,13 +47,15 @@ class MatmulConfig:
     """The register tile of a product: rows times blocks of one register of columns each.
 
     `cut`: what threads share, tiles of `rows` or of `columns`; `auto` is what the machine model
-    says of the kernel with its epilogue.
+    says of the kernel with its epilogue. `matrix_tiles`: the CPU's matrix tiles (AMX) compute the
+    register tile, through the stack.
     """
 
     rows: int
     blocks: int
     cut: str = "auto"
     prefetch: Count = USUAL_PREFETCH
+    matrix_tiles: bool = False
 
 
 @dataclass(frozen=True)

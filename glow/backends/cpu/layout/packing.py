@@ -30,10 +30,8 @@ from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     SparseConv2dSpec,
     choose_channel_lists,
 )
-from glow.backends.cpu.kernels.matmul.matmul import (
-    MatmulSpec,
-    pack_matmul_weights,
-)
+from glow.backends.cpu.kernels.matmul.matmul import pack_matmul_weights
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape, pack_recurrence
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.strassen.weights import (

@@ -41,7 +41,7 @@ from glow.backends.cpu.kernels.int8_winograd.spec import (
 )
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec
 from glow.backends.cpu.kernels.strassen.linear_combinations import (
     StrassenCombinationsSpec,
@@ -229,6 +229,8 @@ def _pixel_sizes(_: PixelSizesSpec, target: Target) -> Choice:
 def _matmul(spec: MatmulSpec, target: Target) -> Choice:
     tile = spec.tile(target)
     text = _registers(tile.rows, tile.blocks, "rows")
+    if spec.matrix_tile(tile.blocks, target) is not None:
+        text += " in matrix tiles"
     order = "tiles of rows" if spec.is_cut_by_rows(target) else "tiles of columns"
     if spec.group == 4:
         return Choice(INTEGERS, text, order, 0.0)

@@ -27,7 +27,8 @@ from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
     dense_strides,
 )
 from glow.backends.cpu.kernels.matmul.lu import LuSpec, build_lu
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
+from glow.backends.cpu.kernels.matmul.matmul import build_matmul
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.reduction.structured import Affine
 from glow.backends.cpu.kernels.strassen.kernel import build_strassen
 from glow.backends.cpu.kernels.strassen.linear_combinations import (

@@ -79,16 +79,19 @@ def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
 
 
 @bounded_cache
-def choose_shared_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
+def choose_shared_tile(
+    rows: int, columns: int, depth: int, target: Target, blocks: int = 0
+) -> Tile:
     """The tile of a product whose weights other products read too, of more or fewer rows.
 
     It is as wide as that of many rows, where that costs little: few rows wait for weights that
     come from afar, however wide the tile is. The width is the order of packed weights, so that
-    they are in memory once.
+    they are in memory once. `blocks`: the width that products of many rows have, if known.
     """
     total = -(-columns // target.lanes(32))
     best = choose_tile(rows, columns, depth, target)
-    blocks = choose_tile(max(rows, MANY_ROWS), columns, depth, target).blocks
+    many = max(rows, MANY_ROWS)
+    blocks = blocks or choose_tile(many, columns, depth, target).blocks
     weights = types.byte_width(f32) * depth * columns  # Groups fill 32 bits.
     is_far = weights > target.l2_bytes
     read = weights / target.core.far_bytes_per_cycle if is_far else 0.0

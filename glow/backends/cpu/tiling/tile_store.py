@@ -196,6 +196,21 @@ class PartialStore:
         )
         self.builder.transfer_write(value, scratch, (0, 0, 0), (0, 1, 2))
         height = stored_rows(self.rows) if slowly else self.rows
+        self._finish(scratch, row, group, height)
+
+    def finish(self, sums: SSAValue, row: Index, group: ColumnGroup) -> None:
+        """The same for sums that are on the stack, [rows, blocks * lanes]."""
+        shape = (self.rows, group.blocks, self.store.output.lanes)
+        epilogue, height = self.store.tile_epilogue.epilogue, stored_rows(self.rows)
+        if height > 1 and self.rows % 4 == 0 and not (epilogue and epilogue.is_long):
+            height = 4
+        self._finish(self.builder.reinterpret(sums, shape), row, group, height)
+
+    def _finish(
+        self, scratch: SSAValue, row: Index, group: ColumnGroup, height: int
+    ) -> None:
+        """Stores sums on the stack, so many rows at a time."""
+        pieces = columns_of(group, self.store.output.lanes)
 
         def rows(first: Index) -> None:
             for piece in pieces:

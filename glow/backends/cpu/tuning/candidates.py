@@ -38,7 +38,7 @@ from glow.backends.cpu.kernels.convolution.direct_conv import DirectConvSpec, Pi
 from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.cost import winograd_cycles
@@ -54,6 +54,7 @@ from glow.backends.cpu.tiling.matmul_tile import (
     product_cycles,
     tallest,
 )
+from glow.backends.cpu.tiling.matrix_tile import matrix_tiles
 from glow.backends.cpu.tiling.tiles import MAX_BLOCKS as MAX_CONV_BLOCKS
 from glow.backends.cpu.tiling.tiles import TileModel, channel_parts
 from glow.backends.cpu.tuning.algorithms import AlgorithmSpec, LevelConfig
@@ -296,6 +297,9 @@ def _matmul(
         return
     tile = Tile(first.rows, first.blocks)
     sizes = (spec.rows, spec.columns, spec.steps)
+    if spec.has_matrix_tiles(target):
+        for each in matrix_tiles(spec.rows, spec.columns, target):
+            yield MatmulConfig(each.rows, each.blocks, matrix_tiles=True)
     for each in tiles_like(tile, sizes, target, exact=spec.sums != types.f32):
         yield MatmulConfig(each.rows, each.blocks)
 

@@ -44,7 +44,8 @@ from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
     Int8BatchMatmulSpec,
     build_int8_batch_matmul,
 )
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
+from glow.backends.cpu.kernels.matmul.matmul import build_matmul
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.strassen.kernel import build_strassen
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.kernel import (

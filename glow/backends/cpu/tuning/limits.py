@@ -21,7 +21,7 @@ from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.config import wrong_winograd_config

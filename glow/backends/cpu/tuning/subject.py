@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from glow.backends.cpu.dialect.config import USUAL_PREFETCH
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.report.kernel_profile import (

@@ -40,7 +40,8 @@ from glow.backends.cpu.kernels.elementwise.kernel import (
 )
 from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
+from glow.backends.cpu.kernels.matmul.matmul import build_matmul
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.movement.gather import (
     GatherElementsSpec,
     GatherSpec,

@@ -7,6 +7,7 @@ what one dot-product instruction takes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -58,6 +59,19 @@ class PackedWeights:
         memory, outer = self.place(unit, group)
         axes = tuple(range(len(outer) + 1, len(outer) + 1 + len(shape)))
         return self.builder.transfer_read(memory, (*outer, k, *inside), shape, axes)
+
+    def rows(
+        self, unit: Index, group: ColumnGroup
+    ) -> tuple[SSAValue, tuple[Index, ...]]:
+        """As `place`, with all of a step in one dimension."""
+        memory, outer = self.place(unit, group)
+        *before, steps = types.shape_of(memory)[: len(outer) + 1]
+        width = group.blocks * self.split.lanes * prod(self.inner)
+        offset = types.memref_layout(types.memref_of(memory))[1]
+        view = self.builder.reinterpret(
+            memory, (*before, steps, width), offset=offset or 0
+        )
+        return view, outer
 
     def place(
         self, unit: Index, group: ColumnGroup

@@ -9,7 +9,7 @@ from glow.backends.cpu.dialect.config import (
     StrassenConfig,
     wrong_prefetch,
 )
-from glow.backends.cpu.kernels.matmul.matmul import F32_BYTES, MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import F32_BYTES, MatmulSpec
 from glow.backends.cpu.reference.strassen import PRODUCTS
 from glow.backends.cpu.tiling.matmul_tile import wrong_cut
 from glow.backends.cpu.tiling.row_order import RowOrder, row_order

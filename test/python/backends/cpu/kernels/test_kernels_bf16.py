@@ -14,11 +14,8 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
     build_conv2d,
     pack_conv_weights,
 )
-from glow.backends.cpu.kernels.matmul.matmul import (
-    MatmulSpec,
-    build_matmul,
-    pack_matmul_weights,
-)
+from glow.backends.cpu.kernels.matmul.matmul import build_matmul, pack_matmul_weights
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.dialects import arith
 from glow.lowering.loop_builder.scalar_region import RegionEpilogue, ScalarRegion
 from glow.lowering.loop_builder.window import Window

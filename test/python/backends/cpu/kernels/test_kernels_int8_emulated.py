@@ -13,11 +13,8 @@ from support.kernels.int8_cases import (
 )
 from xdsl.dialects.builtin import i8
 
-from glow.backends.cpu.kernels.matmul.matmul import (
-    MatmulSpec,
-    build_matmul,
-    pack_matmul_weights,
-)
+from glow.backends.cpu.kernels.matmul.matmul import build_matmul, pack_matmul_weights
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.tiling.int8_tile import SIGN
 from glow.lowering.target.target import Target
