@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
+from itertools import product as pairs
 from math import ceil
 
 from glow.backends.cuda.kernels.contraction_spec import GpuTile, WarpgroupTile
@@ -145,18 +146,11 @@ def tiles(product: Product) -> Iterator[GpuTile]:
             continue
         sides = THREAD_TILES if is_scalar else WARP_TILES
         rows, columns = (4, 8) if is_scalar else (1, 1)
-        for row in sides:
-            for column in sides:
-                for depth_bytes in DEPTH_BYTES:
-                    depth = depth_bytes // product.size
-                    for stages in STAGES:
-                        yield GpuTile(
-                            row * rows * warps[0],
-                            column * columns * warps[1],
-                            depth,
-                            warps,
-                            stages,
-                        )
+        for row, column, depth_bytes, stages in pairs(
+            sides, sides, DEPTH_BYTES, STAGES
+        ):
+            sizes = row * rows * warps[0], column * columns * warps[1]
+            yield GpuTile(*sizes, depth_bytes // product.size, warps, stages)
 
 
 EQUAL = 1.02

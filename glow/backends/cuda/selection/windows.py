@@ -29,6 +29,7 @@ from glow.backends.cuda.selection.common import BiasEpilogue, launch, other_elem
 from glow.backends.cuda.window_tiling import choose_tile
 from glow.dialects import glow, instr
 from glow.dialects.node import element_of, shape_of
+from glow.lowering.loop_builder.window import Window
 
 BLOCKED = 3
 """The axes of a plane and its lanes."""
@@ -49,20 +50,24 @@ def launched(
     return launch("windows", spec, build_windows, buffers)
 
 
+def window(op: instr.InstructionOp) -> Window:
+    """That of a plain image or of one in blocks."""
+    attributes = op.attributes_view()
+    plane, extents = (shape_of(value)[2:4] for value in (op.ins[0], op.outs[0]))
+    return window_of(attributes, attributes.ints("kernel"), plane, extents)
+
+
 def _pool(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
     """A plain tensor has blocks of one channel."""
     image, attributes = op.ins[0], op.attributes_view()
     if (element := stored_element(image)) not in POOLED[op.node]:
         return f"it has elements of {element_of(image)}"
     images, blocks, *plane = shape_of(image)
-    window = window_of(
-        attributes, attributes.ints("kernel"), plane[:2], shape_of(op.outs[0])[2:4]
-    )
     spec = WindowsSpec(
         images,
         blocks,
         plane[2] if len(plane) == BLOCKED else 1,
-        window,
+        window(op),
         "max" if op.node is glow.MaxPool2dOp else "average",
         count_include_pad=attributes.has("count_include_pad"),
         element=element,
@@ -73,13 +78,12 @@ def _pool(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str
 
 def _depthwise(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
     image, weights, bias, *epilogue_operands = op.ins
-    images, blocks, *plane, lanes = shape_of(image)
-    attributes = op.attributes_view()
+    images, blocks, _, _, lanes = shape_of(image)
     spec = WindowsSpec(
         images,
         blocks,
         lanes,
-        window_of(attributes, attributes.ints("kernel"), plane),
+        window(op),
         "multiply",
         group=group_size(weights),
         epilogue=BiasEpilogue(f32, epilogue_of(op, epilogue_operands)),
@@ -95,17 +99,16 @@ def _int8_depthwise(
 ) -> Sequence[Invocation] | str:
     """Unsigned bytes with signed ones."""
     image, weights, bias, *epilogue_operands = op.ins
-    images, blocks, *plane, lanes = shape_of(image)
-    attributes = op.attributes_view()
+    images, blocks, _, _, lanes = shape_of(image)
     spec = WindowsSpec(
         images,
         blocks,
         lanes,
-        window_of(attributes, attributes.ints("kernel"), plane),
+        window(op),
         "multiply",
         epilogue=BiasEpilogue(i32, epilogue_of(op, epilogue_operands)),
         element=i8,
-        zero_point=padding_of(attributes),
+        zero_point=padding_of(op.attributes_view()),
     )
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return launched(spec, choice, buffers)
@@ -115,19 +118,17 @@ def _int8_sum_pool(
     op: instr.InstructionOp, choice: Choice
 ) -> Sequence[Invocation] | str:
     image, *epilogue_operands = op.ins
-    images, blocks, *plane, lanes = shape_of(image)
-    attributes = op.attributes_view()
-    kernel, extents = attributes.ints("kernel"), shape_of(op.outs[0])[2:4]
+    images, blocks, _, _, lanes = shape_of(image)
     spec = WindowsSpec(
         images,
         blocks,
         lanes,
-        window_of(attributes, kernel, plane, extents),
+        window(op),
         "sum",
         epilogue=epilogue_of(op, epilogue_operands),
         element=i8,
         signed=not is_unsigned(image),
-        zero_point=attributes.int("zero_point"),
+        zero_point=op.attributes_view().int("zero_point"),
     )
     return launched(spec, choice, [op.outs[0], image, *epilogue_operands])
 
