@@ -36,7 +36,7 @@ from glow.dialects.gpu.shared_memory import WARP
 from glow.dialects.tensor_types import shape_of
 from glow.dialects.vector import FromElementsOp, ToElementsOp
 from glow.interpreter.arrays import Array, garbage
-from glow.interpreter.gpu import phases, tensor_cores, tiles, warpgroups
+from glow.interpreter.gpu import phases, tensor_cores, tiles, warpgroups, wgmma
 from glow.interpreter.gpu.block import Rule, Steps, ThreadBlock, sizes_of
 from glow.interpreter.gpu.memory import Access, Memory, Report
 from glow.interpreter.scalar_functions import SCALARS, Function, element_dtype
@@ -244,6 +244,7 @@ def nothing(run: ThreadBlock, op: Operation) -> None:
 RULES: dict[type[Operation], Rule] = {
     **{op: partial(compute, function=function) for op, function in SCALARS.items()},
     **tensor_cores.RULES, **phases.RULES, **tiles.RULES, **warpgroups.RULES,
+    **wgmma.RULES,
     gpu.ThreadIdOp: thread_id, gpu.BlockIdOp: block_id, gpu.BarrierOp: barrier,
     gpu.ShuffleOp: shuffle, gpu.ReturnOp: nothing, scf.YieldOp: nothing,
     scf.ForOp: for_loop, scf.IfOp: condition,
@@ -297,6 +298,6 @@ def run_kernel(kernel: gpu.FuncOp, buffers: Sequence[Array]) -> Report:
                 raise run.fail("waits for a phase that does not end")
         if any(memory.pending.any() for memory in run.shared.values()):
             raise run.fail("ends, and nobody waited for a copy")
-        if any(run.products.values()):
+        if any(run.products.values()) or any(run.issued.values()):
             raise run.fail("ends, and nobody waited for a product")
     return report

@@ -37,9 +37,15 @@ class MatrixDescriptor(NamedTuple):
         fields = (((byte >> 4) & FIELD) << shift for byte, shift in places)
         return sum(fields) | self.base_offset << 49 | MODES[self.swizzle] << 62
 
+    @property
+    def signed_bits(self) -> int:
+        """The same as a signed number."""
+        return self.bits - (1 << 64) if self.bits >> 63 else self.bits
+
     @staticmethod
     def of(bits: int) -> MatrixDescriptor:
-        """What bits say."""
+        """What bits say, also those of a signed number."""
+        bits &= (1 << 64) - 1
         start, leading, stride = (
             ((bits >> shift) & FIELD) << 4 for shift in (0, 16, 32)
         )

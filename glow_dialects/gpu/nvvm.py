@@ -12,6 +12,8 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from glow.dialects.gpu import wgmma
+
 
 @irdl_op_definition
 class FenceBarriersOp(IRDLOperation):
@@ -39,4 +41,6 @@ class WaitGroupOp(IRDLOperation):
         return cls.create(properties={"group": group}, attributes=attributes)
 
 
-Nvvm = Dialect("nvvm", [FenceBarriersOp, WaitGroupOp])
+Nvvm = Dialect(
+    "nvvm", [FenceBarriersOp, WaitGroupOp, *wgmma.OPERATIONS], [*wgmma.ATTRIBUTES]
+)

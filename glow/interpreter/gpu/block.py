@@ -55,8 +55,12 @@ class ThreadBlock:
         self.order = Order(-(-self.threads // WARP))
         self.unfenced: list[Any] = []
         """Barriers with phases that are ready, and copies may not see."""
-        self.products: dict[int, list[Any]] = {}
-        """Of each warpgroup, by its first thread, the products that may not be done."""
+        self.issued: dict[int, list[Any]] = {}
+        """Of each warpgroup, by its first thread, the products that are in no group."""
+        self.products: dict[int, list[list[Any]]] = {}
+        """The same, the groups of products that may not be done."""
+        self.fenced: set[int] = set()
+        """The warpgroups whose registers a fence has ordered before products."""
         self.progress = 0
         """What has happened that threads may wait for."""
         self.op: Operation = kernel
@@ -74,8 +78,20 @@ class ThreadBlock:
             problem = (write_problem if is_write else read_problem)(access)
         if problem is not None:
             raise self.fail(problem)
+        if is_write and access.memory.products:
+            warps = np.unique(access.threads // WARP)
+            self.check_products(access.memory, access.places, warps)
         count(self.report, access, self.threads)
         return access
+
+    def check_products(self, memory: Memory, places: Array, warps: Array) -> None:
+        """Raise GlowError where a warp writes what a product may read, for all it knows."""
+        for entry in list(memory.products):
+            product, reads = entry
+            if reads[places].any():
+                if not all(product.is_known(self.order, warp) for warp in warps):
+                    raise self.fail("race: writes what a product may still read")
+                memory.products.remove(entry)
 
     def run(self, block: Block) -> Steps:
         """What the last operation of a block hands on."""

@@ -20,6 +20,8 @@ from glow.dialects.tensor_types import shape_of
 from glow.interpreter.arrays import Array
 
 NOBODY, SEVERAL = -1, -2
+FENCED = -2
+"""Of what a thread wrote and fenced: behind the next barrier products see it."""
 SECTOR, BANKS, WORD, WIDEST = 32, 32, 4, 16
 """Bytes that global memory gives at once, banks of shared memory, bytes of a bank and of the
 largest access of a thread."""
@@ -56,7 +58,9 @@ class Memory:
         """Tiles that were copied here, and which of them each element is of."""
         self.copy_of = self.writer.copy()
         self.products: list[Any] = []
-        """Products that read tiles here."""
+        """Products that read here, each with whether it reads each element."""
+        self.hidden = self.writer.copy()
+        """The thread that wrote each element, while products may not see it."""
 
     @property
     def end(self) -> int:
@@ -74,6 +78,7 @@ class Memory:
         """A barrier: what was before cannot race with what comes."""
         self.writer.fill(NOBODY)
         self.reader.fill(NOBODY)
+        self.hidden[self.hidden == FENCED] = NOBODY
 
 
 def row_major(shape: tuple[int, ...]) -> list[int]:
@@ -136,6 +141,7 @@ def write_problem(access: Access) -> str | None:
         if ((touched[places] != NOBODY) & (touched[places] != owners)).any():
             return f"race: writes what another thread {verb}, without a barrier"
     memory.writer[places] = np.broadcast_to(owners, places.shape)
+    memory.hidden[places] = memory.writer[places]
     if (memory.writer[places] != owners).any():
         return "race: two threads write one element"
     return None

@@ -51,8 +51,10 @@ class Order:
         np.maximum(own, known, out=own)
 
     def meet(self) -> None:
-        """All warps know what each knows."""
+        """All warps know what each knows; what one does from now on is news."""
         self.known[: self.warps] = self.known[: self.warps].max(0)
+        own = np.arange(self.warps)
+        self.known[own, own] += 1
 
     def knows(self, warp: int, event: Stamp) -> bool:
         """Whether an event has happened before what a warp does now."""

@@ -11,6 +11,7 @@ from glow.dialects.tensor_types import shape_of
 from glow.interpreter.arrays import Array, garbage
 from glow.interpreter.gpu.block import Rule, ThreadBlock
 from glow.interpreter.gpu.memory import WIDEST
+from glow.interpreter.scalar_functions import element_dtype
 
 TF32 = np.int32(-(1 << 13))
 """The bits of a number that tensor cores read as TF32."""
@@ -68,6 +69,7 @@ def wait(run: ThreadBlock, op: nvgpu.WaitOp) -> None:
             access.memory.pending[access.places] = False
             owners = np.broadcast_to(access.owners, access.places.shape)
             access.memory.writer[access.places] = owners
+            access.memory.hidden[access.places] = owners
 
 
 def load_matrix(run: ThreadBlock, op: nvgpu.LdMatrixOp) -> Array:
@@ -80,8 +82,9 @@ def load_matrix(run: ThreadBlock, op: nvgpu.LdMatrixOp) -> Array:
     if op.transpose.value.data:
         rows = rows.swapaxes(2, 3)
     lanes = rows.reshape(-1, tiles, WARP, width // 4).swapaxes(1, 2)
-    result = np.zeros((run.threads, tiles, width // 4), memory.data.dtype)
-    result[run.active] = lanes.reshape(-1, tiles, width // 4)
+    dtype = element_dtype(op.res.type)  # Of bytes it says whether they have signs.
+    result = np.zeros((run.threads, tiles, width // 4), dtype)
+    result.view(memory.data.dtype)[run.active] = lanes.reshape(-1, tiles, width // 4)
     return result
 
 

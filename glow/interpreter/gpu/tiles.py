@@ -140,11 +140,7 @@ def check_free(run: ThreadBlock, memory: Memory, places: Array, warp: int) -> No
     touched = (memory.writer[places] != -1) | (memory.reader[places] != -1)
     if touched.any():
         raise run.fail("race: writes what a thread has touched, without a barrier")
-    for product in list(memory.products):
-        if np.isin(places, product.places(memory)).any():
-            if not product.is_known(run.order, warp):
-                raise run.fail("race: writes what a product may still read")
-            memory.products.remove(product)
+    run.check_products(memory, places, np.array([warp]))
 
 
 RULES: dict[type[Operation], Rule] = {

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects.gpu import nvvm, warpgroups
 from glow.dialects.gpu.matrix_descriptor import PIECE_BYTES, ROW_BYTES, MatrixDescriptor
@@ -43,10 +43,13 @@ class Product:
         self.warps, self.factors = warps, factors
         self.done: list[Stamp] = []
 
-    def places(self, memory: Memory) -> Array:
-        """What it reads of a memory."""
-        found = [f.places.reshape(-1) for f in self.factors if f.memory is memory]
-        return np.concatenate(found)
+    def reads(self, memory: Memory) -> Array:
+        """Whether it reads each element of a memory."""
+        found = np.zeros(memory.data.size, np.bool_)
+        for factor in self.factors:
+            if factor.memory is memory:
+                found[factor.places] = True
+        return found
 
     def is_known(self, order: Order, warp: int) -> bool:
         """Whether a warp knows that it is done."""
@@ -73,6 +76,14 @@ def generate_descriptor(run: ThreadBlock, op: warpgroups.GenerateDescriptorOp) -
 def zero_sums(run: ThreadBlock, op: warpgroups.InitAccumulatorOp) -> Array:
     fragment = warpgroups.sums_of(op.sums).fragment
     return np.zeros((1, *fragment.get_shape()), element_dtype(fragment))
+
+
+def descriptor_of(run: ThreadBlock, value: SSAValue, threads: range) -> int:
+    """The descriptor that the threads of a warpgroup have; GlowError if they have several."""
+    bits = np.broadcast_to(run.values[value], run.threads)[threads]
+    if (bits != bits[0]).any():
+        raise run.fail("the threads of a warpgroup have different descriptors")
+    return int(bits[0])
 
 
 def factor_of(run: ThreadBlock, bits: int, rows: int, depth_bytes: int) -> Factor:
@@ -139,28 +150,31 @@ def multiply(run: ThreadBlock, op: warpgroups.MmaOp) -> Array:
         warps = range(threads.start // WARP, threads.stop // WARP)
         factors: list[Factor] = []
         for value, extent in ((op.a, rows), (op.b, columns)):
-            bits = np.broadcast_to(run.values[value], run.threads)[threads]
-            if (bits != bits[0]).any():
-                raise run.fail("the threads of a warpgroup have different descriptors")
-            factors.append(factor_of(run, int(bits[0]), extent, depth_bytes))
+            bits = descriptor_of(run, value, threads)
+            factors.append(factor_of(run, bits, extent, depth_bytes))
             check_landed(run, factors[-1], warps)
         a, b = map(numbers_of, factors)
         before = np.broadcast_to(given, result.shape)[threads]
         result[threads] = fragments_of(matrix_of(before) + a @ b.T)
         product = Product(warps, factors)
-        run.products.setdefault(threads.start, []).append(product)
-        for memory in {id(f.memory): f.memory for f in factors}.values():
-            memory.products.append(product)
+        run.products.setdefault(threads.start, []).append([product])
+        note(product)
         retire(run, threads, op.pending)
     return result
 
 
+def note(product: Product) -> None:
+    """Notes in the memories that it reads that a product has begun."""
+    for memory in {id(f.memory): f.memory for f in product.factors}.values():
+        memory.products.append((product, product.reads(memory)))
+
+
 def retire(run: ThreadBlock, threads: range, pending: int) -> None:
-    """The products of a warpgroup are done but for the last few."""
+    """The groups of products of a warpgroup are done but for the last few."""
     begun = run.products.get(threads.start, [])
     while len(begun) > pending:
-        product = begun.pop(0)
-        product.done = [run.order.now(warp) for warp in product.warps]
+        for product in begun.pop(0):
+            product.done = [run.order.now(warp) for warp in product.warps]
 
 
 def wait_group(run: ThreadBlock, op: nvvm.WaitGroupOp) -> None:
@@ -171,7 +185,7 @@ def wait_group(run: ThreadBlock, op: nvvm.WaitGroupOp) -> None:
 def fragment(run: ThreadBlock, op: UnrealizedConversionCastOp) -> Array:
     """What each thread has of sums, of which no product may be on its way."""
     for threads in groups_of(run):
-        if run.products.get(threads.start):
+        if run.products.get(threads.start) or run.issued.get(threads.start):
             raise run.fail("reads sums of a product that nobody waited for")
     return run.values[op.operands[0]]
 
@@ -180,6 +194,5 @@ RULES: dict[type[Operation], Rule] = {
     warpgroups.GenerateDescriptorOp: generate_descriptor,
     warpgroups.InitAccumulatorOp: zero_sums,
     warpgroups.MmaOp: multiply,
-    UnrealizedConversionCastOp: fragment,
     nvvm.WaitGroupOp: wait_group,
 }
