@@ -49,13 +49,14 @@ SUMS: Mapping[str, Attribute] = {"f32": f32, "s32": i32}
 class Word(ParametrizedAttribute):
     """One of some words, `<word>`."""
 
-    word: StringAttr
     WORDS: ClassVar[Sequence[str]]
 
     @property
     def data(self) -> str:
         """The word."""
-        return self.word.data
+        (word,) = self.parameters
+        assert isinstance(word, StringAttr)
+        return word.data
 
     def verify(self) -> None:
         if self.data not in self.WORDS:
@@ -76,6 +77,7 @@ class TypeAttr(Word):
     """What a factor or the sums are of."""
 
     name = "nvvm.wgmma_type"
+    word: StringAttr
     WORDS = (*SIZES, *SUMS)
 
 
@@ -84,6 +86,7 @@ class ScaleOutAttr(Word):
     """Whether a product adds to the sums."""
 
     name = "nvvm.wgmma_scale_out"
+    word: StringAttr
     WORDS = ("zero", "one")
 
 
@@ -92,6 +95,7 @@ class ScaleInAttr(Word):
     """What a factor is multiplied by, 1 or -1."""
 
     name = "nvvm.wgmma_scale_in"
+    word: StringAttr
     WORDS = ("one", "neg")
 
 
@@ -102,6 +106,7 @@ class LayoutAttr(Word):
     """
 
     name = "nvvm.mma_layout"
+    word: StringAttr
     WORDS = ("row", "col")
 
 
@@ -110,6 +115,7 @@ class ProxyKindAttr(Word):
     """Between which ways to memory a fence is."""
 
     name = "nvvm.proxy_kind"
+    word: StringAttr
     WORDS = ("async", "async.shared")
 
 
@@ -118,6 +124,7 @@ class SharedSpaceAttr(Word):
     """Whose shared memory it is of."""
 
     name = "nvvm.shared_space"
+    word: StringAttr
     WORDS = ("cta", "cluster")
 
 
@@ -216,11 +223,9 @@ class MmaAsyncOp(IRDLOperation):
         return self.shape.n.data
 
     def verify_(self) -> None:
-        shape, a, b = self.shape, self.type_a.data, self.type_b.data
-        is_byte = a in BYTES
-        if a not in SIZES or not (a == b or (is_byte and b in BYTES)):
-            raise VerifyException(f"{self.name}: no product of {a} and {b}")
-        if shape.m.data != ROWS or shape.k.data * SIZES[a] != STEP_BYTES:
+        shape, is_byte = self.shape, self.type_a.data in BYTES
+        self.check_factors(is_byte)
+        if shape.m.data != ROWS or shape.k.data * SIZES[self.type_a.data] != STEP_BYTES:
             raise VerifyException(
                 f"{self.name}: multiplies {ROWS} rows by {STEP_BYTES} bytes of the depth"
             )
@@ -230,10 +235,20 @@ class MmaAsyncOp(IRDLOperation):
             raise VerifyException(
                 f"{self.name}: no product with {self.columns} columns"
             )
-        if self.type_d.data != ("s32" if is_byte else "f32"):
-            raise VerifyException(f"{self.name}: no sums of {self.type_d.data}")
+        self.check_sums(is_byte)
+
+    def check_factors(self, is_byte: bool) -> None:
+        """Raise VerifyException for factors that are not multiplied with each other."""
+        a, b = self.type_a.data, self.type_b.data
+        if a not in SIZES or not (a == b or (is_byte and b in BYTES)):
+            raise VerifyException(f"{self.name}: no product of {a} and {b}")
         if (self.layout_a.data, self.layout_b.data) != ("row", "col"):
             raise VerifyException(f"{self.name}: rows of tiles run along the depth")
+
+    def check_sums(self, is_byte: bool) -> None:
+        """Raise VerifyException for sums that are not those of the product."""
+        if self.type_d.data != ("s32" if is_byte else "f32"):
+            raise VerifyException(f"{self.name}: no sums of {self.type_d.data}")
         sums = sums_type(self.columns, SUMS[self.type_d.data])
         if self.sums.type != sums or self.result.type != sums:
             raise VerifyException(f"{self.name}: the sums of a thread are {sums}")

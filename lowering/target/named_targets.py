@@ -202,7 +202,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
 """By the name that users write."""
 
 GPU_TRIPLE = "nvptx64-nvidia-cuda"
-PTX_VERSIONS = {"sm_90a": "+ptx80"}
+PTX_VERSIONS = {"sm_90a": "+ptx84"}
 """Of CUDA 12.0, which has the instructions of one GPU alone."""
 PTX_VERSION = "+ptx78"
 """Of CUDA 11.8, the first that knows all other GPUs of the table."""

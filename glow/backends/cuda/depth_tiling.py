@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from glow.backends.cuda.kernels.contraction_spec import ContractionSpec, GpuTile
+from glow.backends.cuda.kernels.contraction_spec import (
+    ContractionSpec,
+    GpuTile,
+    WarpgroupTile,
+)
 from glow.backends.cuda.kernels.depth_parts import PartSumsSpec, part_product
 from glow.backends.cuda.kernels.gpu_builder import MOST_BLOCKS, TILE_BYTES
 from glow.backends.cuda.product import product_of
@@ -48,8 +52,9 @@ def choose_parts(spec: ContractionSpec, machine: GpuMachine) -> PartSumsSpec | N
 
     Their product is `part_product`, whose tile is chosen as that of any.
     """
-    if type(spec.tile) is not GpuTile or spec.padding:
-        return None  # Tiles of warpgroups are of large products.
+    is_mapped = isinstance(spec.tile, WarpgroupTile) and spec.tile.is_mapped
+    if is_mapped or spec.padding:
+        return None  # Those of tensor maps are large products.
     whole = tile_cost(product_of(spec), spec.tile, machine)
     best, bound = None, 0.0 if whole is None else whole.seconds * GAIN
     for parts in depth_parts(spec):

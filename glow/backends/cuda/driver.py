@@ -36,8 +36,10 @@ NAMES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1",)
 NO_DRIVER = f"there is no {NAMES[0]}, which NVIDIA's driver brings"
 NEEDED_VERSION = 11080
 """Of CUDA, the first whose driver reads the PTX that is written."""
-TENSOR_MAP_VERSION = 12000
-"""The same of PTX for `sm_90a`, and the first whose driver makes tensor maps."""
+TENSOR_MAP_VERSION = 12040
+"""The same of PTX for `sm_90a`, where bytes with signs are multiplied with ones that have none;
+tensor maps are made since 12.0.
+"""
 
 CAPABILITY = (75, 76)
 """The attributes of a device that are its compute capability, major and minor."""

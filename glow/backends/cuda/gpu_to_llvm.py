@@ -34,6 +34,7 @@ from glow.backends.cuda.kernel_lowering import (
     KernelLowering,
 )
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.backends.cuda.kernels.tensor_core_tile import U8
 from glow.backends.cuda.warpgroup_to_llvm import RULES as WARPGROUP_RULES
 from glow.dialects import arith
 from glow.dialects.errors import GlowError
@@ -180,8 +181,11 @@ PRODUCTS: Mapping[Attribute, tuple[str, Attribute]] = {
     bf16: ("m16n8k16.row.col.bf16", i32),
     f32: ("m16n8k8.row.col.tf32", i32),
     i8: ("m16n8k32.row.col.s8", i32),
+    U8: ("m16n8k32.row.col.u8.s8", i32),
 }
-"""LLVM's name of a product of fragments, and the type of a register of a factor."""
+"""LLVM's name of a product of fragments by the first one's elements, and the type of a register
+of a factor.
+"""
 
 
 def multiply_matrices(low: FunctionLowering, op: nvgpu.MmaSyncOp) -> None:
@@ -265,6 +269,7 @@ def entry_text(kernel: GpuKernel) -> str:
     """The entry of a kernel: a buffer is an address and an offset, a tensor map 128 bytes.
 
     One block may have all registers of a multiprocessor: `ptxas` spills some to fit more blocks.
+    The body is inlined, also a long one: products of warpgroups do not run beside a call.
     """
     name = kernel.function.sym_name.data
     parameters: list[str] = []
@@ -285,7 +290,8 @@ def entry_text(kernel: GpuKernel) -> str:
     return (
         f"define ptx_kernel void @{name}({', '.join(parameters)}) "
         f'"nvvm.maxntid"="{threads}" "nvvm.minctasm"="1" {{\n{places}'
-        f"  call void @{name}_body({', '.join(arguments)})\n  ret void\n}}\n"
+        f"  call void @{name}_body({', '.join(arguments)}) alwaysinline\n"
+        "  ret void\n}\n"
     )
 
 

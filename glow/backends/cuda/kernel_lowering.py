@@ -11,6 +11,8 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntAttr,
     SymbolRefAttr,
+    VectorType,
+    i8,
     i32,
     i64,
 )
@@ -18,6 +20,7 @@ from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel, barrier_names
+from glow.backends.cuda.kernels.tensor_core_tile import U8
 from glow.dialects import llvm
 from glow.dialects.gpu import bulk_copies, nvgpu, warpgroups
 from glow.dialects.tensor_types import element_of
@@ -93,8 +96,11 @@ class KernelLowering(FunctionLowering):
             return scalar_layout(i64)
         if isinstance(type_, warpgroups.AccumulatorType):
             element = element_of(type_.fragmented)
-            registers = (element,) * type_.fragment.element_count()
-            return scalar_layout(element)._replace(types=registers)
+            return sums_layout([element] * type_.fragment.element_count())
+        if isinstance(type_, LLVMStructType):
+            return sums_layout(type_.types.data)
+        if is_vector(type_) and type_.element_type == U8:
+            type_ = VectorType(i8, type_.get_shape())
         return super().layout_of(type_)
 
     def shared_pointer(self, name: str) -> SSAValue:
@@ -134,6 +140,11 @@ class KernelLowering(FunctionLowering):
             )
             for number in range(1 + len(rest))
         ]
+
+
+def sums_layout(types: Sequence[Attribute]) -> RegisterLayout:
+    """The layout of sums, of which each is a register."""
+    return scalar_layout(types[0])._replace(types=tuple(types))
 
 
 def scalar_layout(type_: Attribute) -> RegisterLayout:

@@ -20,6 +20,12 @@ from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, WARP
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.gpu_machine import GpuMachine, MultiplyFormat
 
+COPY_REGISTERS = 4.5
+"""Of a copy: where it is from, in two registers, where it goes, whether it is there: what `ptxas`
+takes for kernels with few others."""
+MOST_COPIES = 16
+"""Of a thread in a step: they are written out, and all take time to compile."""
+
 
 @dataclass(frozen=True)
 class Product:
@@ -35,6 +41,10 @@ class Product:
     """The elements of each factor that a copy takes, where these are less than 16 bytes."""
     has_maps: bool = False
     """Whether both factors are matrices of which tensor maps bring tiles."""
+    has_depth_rows: bool = False
+    """Whether rows of both factors run along the depth."""
+    factor_elements: int | None = None
+    """The elements of both factors' buffers, where these are fewer than those multiplied."""
 
     @property
     def size(self) -> int:
@@ -63,8 +73,10 @@ class Product:
     @property
     def operand_bytes(self) -> int:
         """The bytes of factors and results, each once."""
-        factors = self.m * self.k + self.k * self.n
-        return self.batch * (factors * self.size + 4 * self.m * self.n)
+        factors = self.factor_elements
+        if factors is None:
+            factors = self.batch * (self.m * self.k + self.k * self.n)
+        return factors * self.size + 4 * self.batch * self.m * self.n
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,16 @@ class TileCost:
 def step_bytes(product: Product, tile: GpuTile) -> int:
     """The bytes of both factors' tiles."""
     return (tile.rows + tile.columns) * tile.depth * product.size
+
+
+def copies_of(product: Product, tile: GpuTile) -> int:
+    """The copies that a thread begins in a step."""
+    whole = TILE_BYTES // product.size
+    extents = (tile.rows, tile.columns)
+    pairs = zip(extents, product.widths or (whole, whole), strict=True)
+    return sum(
+        ceil(extent * tile.depth / (width * tile.threads)) for extent, width in pairs
+    )
 
 
 def resident_blocks(
@@ -122,15 +144,23 @@ def product_of(spec: ContractionSpec) -> Product:
     """The product that a contraction computes."""
     sizes = (spec.batch, spec.m, spec.n, spec.k)
     widths = (spec.a.width, spec.b.width)
-    return Product(*sizes, spec.element, spec.precision, widths, has_maps(spec))
+    factors = (spec.a, spec.b)
+    return Product(
+        *sizes,
+        spec.element,
+        spec.precision,
+        widths,
+        has_maps(spec),
+        all(factor.is_depth_contiguous for factor in factors),
+        sum(factor.type.element_count() for factor in factors),
+    )
 
 
 def has_maps(spec: ContractionSpec) -> bool:
     """Whether both factors are read as they are, by rows of the depth of whole 16 bytes."""
     row = spec.k * types.byte_width(spec.element)
-    is_plain = not (spec.padding or spec.flips_sign)
     return (
-        is_plain
+        not spec.padding
         and row % TILE_BYTES == 0
         and all(
             isinstance(factor, MatrixFactor)

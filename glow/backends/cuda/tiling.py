@@ -19,11 +19,14 @@ from itertools import product as pairs
 from math import ceil
 
 from glow.backends.cuda.kernels.contraction_spec import GpuTile, WarpgroupTile
-from glow.backends.cuda.kernels.gpu_builder import MOST_BLOCKS, TILE_BYTES, WARP
+from glow.backends.cuda.kernels.gpu_builder import MOST_BLOCKS, WARP
 from glow.backends.cuda.product import (
+    COPY_REGISTERS,
+    MOST_COPIES,
     Product,
     TileCost,
     blocks_seconds,
+    copies_of,
     resident_blocks,
     step_bytes,
 )
@@ -32,13 +35,8 @@ from glow.lowering.target.gpu_machine import GpuMachine
 
 BASE_REGISTERS = 40
 """Addresses, strides, what a loop needs: what `ptxas` takes for kernels with little else."""
-COPY_REGISTERS = 4.5
-"""Of a copy: where it is from, in two registers, where it goes, whether it is there. By `ptxas`
-as `BASE_REGISTERS`."""
 WORD_REGISTERS = 8
 """The same where each element is by itself in a window, and may be outside of the image."""
-MOST_COPIES = 16
-"""Of a thread in a step: they are written out, and all take time to compile."""
 STEP_INSTRUCTIONS = 40
 """Of a warp in a step, whatever it multiplies: places of copies, the loop, the barrier."""
 STAGES = (2, 3, 4)
@@ -61,16 +59,6 @@ def registers_of(product: Product, tile: GpuTile) -> int:
     narrow = product.widths is not None and 1 in product.widths
     copy = WORD_REGISTERS if narrow else COPY_REGISTERS
     return BASE_REGISTERS + held + ceil(copy * copies_of(product, tile))
-
-
-def copies_of(product: Product, tile: GpuTile) -> int:
-    """The copies that a thread begins in a step."""
-    whole = TILE_BYTES // product.size
-    extents = (tile.rows, tile.columns)
-    pairs = zip(extents, product.widths or (whole, whole), strict=True)
-    return sum(
-        ceil(extent * tile.depth / (width * tile.threads)) for extent, width in pairs
-    )
 
 
 def issued(product: Product, tile: GpuTile) -> float:
@@ -159,7 +147,9 @@ EQUAL = 1.02
 
 @cache
 def choose_tile(product: Product, machine: GpuMachine) -> GpuTile:
-    """The fastest tile; of those as fast the one that reads least from the L2."""
+    """The fastest tile; of those as fast the one that reads least from the L2, then one of
+    warpgroups, which leave most to other blocks.
+    """
     costs = [
         (cost.seconds, tile)
         for tile in chain(tiles(product), warpgroup_tiles(product, machine))
@@ -167,7 +157,12 @@ def choose_tile(product: Product, machine: GpuMachine) -> GpuTile:
     ]
     bound = EQUAL * min(seconds for seconds, _ in costs)
     fast = [tile for seconds, tile in costs if seconds <= bound]
-    return min(fast, key=lambda tile: (moved_rows(product, tile), -tile.stages))
+
+    def preference(tile: GpuTile) -> tuple[int, bool, int]:
+        is_other = not isinstance(tile, WarpgroupTile)
+        return moved_rows(product, tile), is_other, -tile.stages
+
+    return min(fast, key=preference)
 
 
 def moved_rows(product: Product, tile: GpuTile) -> int:

@@ -7,22 +7,24 @@ so that nothing comes between its instructions:
     wgmma.fence; wgmma.mma_async (for each 32 bytes of the depth); commit; wait
 
 Sums are registers that the text reads and writes. What reads them behind a wait takes them from an
-empty text, so that LLVM does not move it before.
+empty text, so that LLVM does not move it before. Products of `nvvm` are a text each, as in
+upstream's lowering.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import llvm as xllvm
-from xdsl.dialects.builtin import UnrealizedConversionCastOp, bf16, f16, i32, i64
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import UnrealizedConversionCastOp, bf16, f16, f32, i32, i64
 from xdsl.dialects.llvm import LLVMStructType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.backends.cuda.kernel_lowering import SHARED, KernelLowering
 from glow.backends.cuda.kernels.gpu_builder import BARRIER_BYTES
 from glow.dialects import llvm
-from glow.dialects.gpu import bulk_copies, nvvm, warpgroups
+from glow.dialects.gpu import bulk_copies, nvvm, warpgroups, wgmma
 from glow.dialects.gpu.matrix_descriptor import FIELD, MatrixDescriptor
 from glow.dialects.tensor_types import element_of, shape_of
 from glow.lowering.loops_to_llvm.function_lowering import (
@@ -71,10 +73,10 @@ def updated(
     operands: Sequence[SSAValue] = (),
     constraints: Sequence[str] = (),
 ) -> list[SSAValue]:
-    """Returns registers of f32 that a text changes: $0, ...; the operands are behind them."""
+    """Returns registers that a text changes: $0, ...; the operands are behind them."""
     low.load_pending()
-    count = len(registers)
-    listed = [*["=f"] * count, *constraints, *map(str, range(count)), MEMORY]
+    count, letter = len(registers), "f" if registers[0].type == f32 else "r"
+    listed = [*[f"={letter}"] * count, *constraints, *map(str, range(count)), MEMORY]
     struct = LLVMStructType.from_type_list([value.type for value in registers])
     values = [*operands, *registers]
     op = xllvm.InlineAsmOp(
@@ -154,13 +156,8 @@ def generate_descriptor(
     address = builder.emit(xllvm.LShrOp, (address, shift), i32)
     address = builder.emit(xllvm.AndOp, (address, mask), i32)
     wide = builder.emit(xllvm.ZExtOp, (address,), i64)
-    rest = builder.number(signed(MatrixDescriptor(0).bits), i64)
+    rest = builder.number(MatrixDescriptor(0).signed_bits, i64)
     low.set_registers(op.descriptor, [builder.emit(xllvm.OrOp, (wide, rest), i64)])
-
-
-def signed(bits: int) -> int:
-    """64 bits as a signed number."""
-    return bits - (1 << 64) if bits >> 63 else bits
 
 
 def zero_sums(low: FunctionLowering, op: warpgroups.InitAccumulatorOp) -> None:
@@ -213,13 +210,78 @@ def fragment(low: FunctionLowering, op: UnrealizedConversionCastOp) -> None:
     low.set_registers(result, pairs)
 
 
-def fence_barriers(low: FunctionLowering, op: Operation) -> None:
-    assembly(low, "fence.mbarrier_init.release.cluster;", "", ())
+def text_alone(text: str) -> Callable[[FunctionLowering, Operation], None]:
+    """The rule of an operation that is a text without operands."""
+    return lambda low, _: assembly(low, text, "", ())
 
 
 def wait_group(low: FunctionLowering, op: nvvm.WaitGroupOp) -> None:
     text = f"wgmma.wait_group.sync.aligned {op.group.value.data};"
     assembly(low, text, "", ())
+
+
+FLAGS: Mapping[str, str] = {
+    "f16": ", 1, 1, 0, 0",
+    "bf16": ", 1, 1, 0, 0",
+    "tf32": ", 1, 1",
+}
+"""What stands behind whether a product adds: signs, transpositions; nothing of bytes."""
+
+
+def shared_address(
+    low: FunctionLowering, op: memref.ExtractAlignedPointerAsIndexOp
+) -> None:
+    """Where shared memory begins, in its own space."""
+    assert isinstance(low, KernelLowering)
+    pointer = low.pointer(low.memories[op.source])
+    pointer = low.builder.emit(llvm.AddrSpaceCastOp, (pointer,), SHARED)
+    number = low.builder.emit(xllvm.PtrToIntOp, (pointer,), i32)
+    low.set_registers(op.aligned_pointer, [number])
+
+
+def fence_proxy(low: FunctionLowering, op: wgmma.FenceProxyOp) -> None:
+    kind = op.kind.data
+    if op.space is not None:
+        kind = f"{kind}::{op.space.data}"
+    assembly(low, f"fence.proxy.{kind};", "", ())
+
+
+def wgmma_text(op: wgmma.MmaAsyncOp) -> str:
+    """The PTX of a product; its descriptors are behind the sums."""
+    count = op.columns // 2
+    shape = f"m{op.shape.m.data}n{op.columns}k{op.shape.k.data}"
+    kinds = ".".join(kind.data for kind in (op.type_d, op.type_a, op.type_b))
+    sums = ", ".join(f"${number}" for number in range(count))
+    flags = FLAGS.get(op.type_a.data, "")
+    return (
+        "{\n.reg .pred adds;\nsetp.eq.u32 adds, 0, 0;\n"
+        f"wgmma.mma_async.sync.aligned.{shape}.{kinds} "
+        f"{{{sums}}}, ${count}, ${count + 1}, adds{flags};\n}}"
+    )
+
+
+def begin_product(low: FunctionLowering, op: wgmma.MmaAsyncOp) -> None:
+    assert isinstance(low, KernelLowering)
+    factors = [low.scalar(op.a), low.scalar(op.b)]
+    sums = updated(low, wgmma_text(op), low.registers(op.sums), factors, ("l", "l"))
+    low.set_registers(op.result, sums)
+
+
+def cast_sums(low: FunctionLowering, op: UnrealizedConversionCastOp) -> None:
+    """Sums of what threads have, or what they have of sums.
+
+    The former through an empty text, so that they are in their registers before the fence: LLVM
+    would write constants to them between the products.
+    """
+    assert isinstance(low, KernelLowering)
+    (result,) = op.results
+    if not isinstance(result.type, LLVMStructType):
+        fragment(low, op)
+        return
+    pairs = low.registers(op.operands[0])
+    extract = low.builder.extract
+    values = [extract(pair, lane) for pair in pairs for lane in (0, 1)]
+    low.set_registers(result, updated(low, "", values))
 
 
 RULES: Mapping[type[Operation], Rule] = dict(
@@ -233,8 +295,13 @@ RULES: Mapping[type[Operation], Rule] = dict(
         entry(warpgroups.GenerateDescriptorOp, generate_descriptor),
         entry(warpgroups.InitAccumulatorOp, zero_sums),
         entry(warpgroups.MmaOp, multiply_tiles),
-        entry(UnrealizedConversionCastOp, fragment),
-        entry(nvvm.FenceBarriersOp, fence_barriers),
+        entry(nvvm.FenceBarriersOp, text_alone("fence.mbarrier_init.release.cluster;")),
         entry(nvvm.WaitGroupOp, wait_group),
+        entry(memref.ExtractAlignedPointerAsIndexOp, shared_address),
+        entry(wgmma.FenceOp, text_alone("wgmma.fence.sync.aligned;")),
+        entry(wgmma.CommitGroupOp, text_alone("wgmma.commit_group.sync.aligned;")),
+        entry(wgmma.FenceProxyOp, fence_proxy),
+        entry(wgmma.MmaAsyncOp, begin_product),
+        entry(UnrealizedConversionCastOp, cast_sums),
     ]
 )

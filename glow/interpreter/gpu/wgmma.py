@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.dialects.llvm import LLVMStructType
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects.gpu import wgmma
 from glow.dialects.gpu.shared_memory import WARP
@@ -68,17 +68,24 @@ def numbers_of(factor: Factor, type_: str) -> Array:
     return data.view(np.uint8 if type_ == "u8" else np.int8).astype(np.int32)
 
 
+def read(run: ThreadBlock, value: SSAValue, rows: int, threads: range) -> Factor:
+    """What a warpgroup's product reads of a factor by its descriptor."""
+    bits = warpgroups.descriptor_of(run, value, threads)
+    factor = warpgroups.factor_of(run, bits, rows, STEP_BYTES)
+    check_shown(run, factor)
+    return factor
+
+
 def multiply(run: ThreadBlock, op: wgmma.MmaAsyncOp) -> Array:
     given: Array = run.values[op.sums]
     result = np.zeros((run.threads, *given.shape[1:]), given.dtype)
     for threads in warpgroups.groups_of(run):
         if threads.start not in run.fenced:
             raise run.fail("takes sums that no fence has ordered before it")
-        factors: list[Factor] = []
-        for value, rows in ((op.a, ROWS), (op.b, op.columns)):
-            bits = warpgroups.descriptor_of(run, value, threads)
-            factors.append(warpgroups.factor_of(run, bits, rows, STEP_BYTES))
-            check_shown(run, factors[-1])
+        factors = [
+            read(run, value, rows, threads)
+            for value, rows in ((op.a, ROWS), (op.b, op.columns))
+        ]
         kinds = (op.type_a.data, op.type_b.data)
         a, b = (numbers_of(*pair) for pair in zip(factors, kinds, strict=True))
         before = np.broadcast_to(given, result.shape)[threads]

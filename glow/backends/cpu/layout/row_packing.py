@@ -50,8 +50,8 @@ class RowPacker(TargetPacker):
 
     @property
     def reads_signed_bytes(self) -> bool:
-        """Yes: signs of bytes are flipped in registers."""
-        return True
+        """No: tensor cores take unsigned ones beside signed ones."""
+        return False
 
     def conv2d(
         self, weights: Array, shape: ConvShape, config: ConvConfig | None

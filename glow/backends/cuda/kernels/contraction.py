@@ -23,6 +23,7 @@ from glow.backends.cuda.kernels.contraction_spec import (
     Factor,
     WarpgroupTile,
 )
+from glow.backends.cuda.kernels.copied_contraction import build_copied
 from glow.backends.cuda.kernels.fma_tile import FmaTile
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
 from glow.backends.cuda.kernels.results import ResultStore
@@ -104,7 +105,8 @@ class Contraction:
 def build_contraction(spec: ContractionSpec, target: Target, name: str) -> GpuKernel:
     """The kernel of a contraction."""
     if isinstance(spec.tile, WarpgroupTile):
-        return build_warpgroup_contraction(spec, target, name)
+        build = build_copied if not spec.tile.is_mapped else build_warpgroup_contraction
+        return build(spec, target, name)
     b = GpuBuilder(target)
     return b.kernel(
         name,

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IntegerType, MemRefType, f32, i32
 from xdsl.ir import Attribute
 
 from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, WARP
-from glow.dialects.gpu.warpgroups import ROWS
+from glow.dialects.gpu.warpgroups import ROWS, WARPGROUP
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import LoopBuilder
 from glow.lowering.loop_builder.epilogue import Epilogue
@@ -294,20 +294,28 @@ class GpuTile:
 
 @dataclass(frozen=True)
 class WarpgroupTile(GpuTile):
-    """A tile that warpgroups multiply, 64 rows each; one warp more copies.
+    """A tile that warpgroups multiply, each one or more times 64 rows.
 
-    The warps that multiply stand one below the other, (rows / 16, 1).
+    The warps that multiply stand one below the other, (4 groups, 1).
     """
+
+    is_mapped: bool = True
+    """Whether one warp more copies tiles by tensor maps; else all threads copy."""
 
     @property
     def threads(self) -> int:
         """The threads of a block."""
-        return super().threads + WARP
+        return super().threads + (WARP if self.is_mapped else 0)
 
     @property
     def groups(self) -> int:
         """The warpgroups."""
-        return self.rows // ROWS
+        return self.warps[0] * WARP // WARPGROUP
+
+    @property
+    def parts(self) -> int:
+        """How many times 64 rows a warpgroup multiplies, one below the other."""
+        return self.rows // (ROWS * self.groups)
 
 
 Precision = Literal["exact", "default", "fast"]
@@ -333,8 +341,8 @@ class ContractionSpec:
     epilogue: Epilogue | None = None
     padding: int = 0
     """The byte around images of the first factor."""
-    flips_sign: bool = False
-    """Whether bytes of the first factor are read 128 lower: unsigned ones as signed."""
+    is_unsigned: bool = False
+    """Whether the bytes of the first factor are unsigned."""
 
     @property
     def element(self) -> Attribute:

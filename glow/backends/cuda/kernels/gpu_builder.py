@@ -252,10 +252,18 @@ class GpuBuilder(LoopBuilder):
     # ---- tensor cores
 
     def load_matrices(
-        self, source: SSAValue, place: Sequence[Index], count: int, transpose: bool
+        self,
+        source: SSAValue,
+        place: Sequence[Index],
+        count: int,
+        transpose: bool,
+        read: Attribute | None = None,
     ) -> SSAValue:
-        """`count` matrices of 8 rows of 16 bytes: vector<count x elements of 4 bytes>."""
-        element = types.element_of(source)
+        """`count` matrices of 8 rows of 16 bytes: vector<count x elements of 4 bytes>.
+
+        `read`: what the elements are, where memory does not say whether they have signs.
+        """
+        element = read or types.element_of(source)
         properties = {
             "transpose": BoolAttr.from_bool(transpose),
             "numTiles": IntegerAttr(count, i32),

@@ -20,7 +20,7 @@ from glow.backends.cuda.kernels.contraction_spec import (
     Factor,
     tile_row_elements,
 )
-from glow.backends.cuda.kernels.gpu_builder import GpuBuilder
+from glow.backends.cuda.kernels.gpu_builder import SHARED_ALIGNMENT, GpuBuilder
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Condition, Index
 
@@ -85,12 +85,13 @@ class SharedTile:
         shape: TileShape,
         name: str,
         stages: int | None = None,
+        alignment: int = SHARED_ALIGNMENT,
     ):
         self.b, self.spec, self.shape = b, spec, shape
         self.stages = stages or spec.tile.stages
         element = shape.factor.type.element_type
         sizes = (self.stages, shape.rows, shape.columns)
-        self.memory = b.shared(name, sizes, element)
+        self.memory = b.shared(name, sizes, element, alignment)
 
     def stage(self, number: Index) -> Index:
         """Which tile has a stage: the only one, if all stages have the same."""
@@ -108,8 +109,7 @@ class SharedTile:
         chunks = shape.columns // width
         threads = self.spec.tile.threads
         for first in range(0, shape.rows * chunks, threads):
-            number = b.add(b.thread(), first)
-            row, chunk = b.unflatten(number, (shape.rows, chunks))
+            row, chunk = self.chunk_of(first, chunks)
             column = b.mul(chunk, width)
 
             def copy(row: Index = row, column: Index = column) -> None:
@@ -117,6 +117,19 @@ class SharedTile:
 
             count = shape.rows * chunks - first
             b.if_(count >= threads or b.compare("ult", b.thread(), count), copy)
+
+    def chunk_of(self, first: int, chunks: int) -> tuple[Index, Index]:
+        """The row and the chunk of the thread's number behind the first ones.
+
+        Where all of a thread's are in one column, its place in the depth is computed once.
+        """
+        b, rows = self.b, self.shape.rows
+        if first % chunks:
+            row, chunk = b.unflatten(b.add(b.thread(), first), (rows, chunks))
+        else:
+            row, chunk = b.unflatten(b.thread(), (rows, chunks))
+            row = b.add(row, first // chunks)
+        return row, chunk
 
     def copy(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, i32
 from xdsl.ir import SSAValue
 
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec
@@ -22,8 +22,7 @@ from glow.lowering.loop_builder.index_builder import Index
 
 ROWS, COLUMNS = 16, 8
 HALF_TF32, TF32_BITS = 1 << 12, -(1 << 13)
-SIGNS = -0x7F7F7F80
-"""The signs of four bytes."""
+U8 = IntegerType(8, Signedness.UNSIGNED)
 
 Fragment = Sequence[SSAValue]
 """A fragment of a factor; the rounded part and the rest of one of f32."""
@@ -107,15 +106,6 @@ class TensorCoreTile:
         rounded = b.bitcast(bits, f32)
         return (rounded, b.subf(value, rounded))
 
-    def lowered(self, value: SSAValue) -> SSAValue:
-        """Bytes of the first factor as they are read: 128 lower, or as they are."""
-        if not self.spec.flips_sign:
-            return value
-        b, element = self.b, types.element_of(value)
-        words = b.bitcast(value, i32)
-        words = b.binary_integer(arith.XOrIOp, words, b.like(SIGNS, words))
-        return b.bitcast(words, element)
-
     def row_fragments(self, stage: Index, k: Index) -> list[Fragment]:
         """All rows of the first factor, from its tile."""
         assert self.a is not None
@@ -138,8 +128,8 @@ class TensorCoreTile:
             column = b.add(first, b.mul(side, 8))
         place = tile.place(stage, row, column)
         transpose = not tile.shape.factor.is_depth_contiguous
-        matrices = b.load_matrices(tile.memory, place, 4, transpose)
-        return self.split(self.lowered(matrices))
+        read = U8 if self.spec.is_unsigned else types.element_of(tile.memory)
+        return self.split(b.load_matrices(tile.memory, place, 4, transpose, read))
 
     def column_fragments(self, stage: Index, j: int, k: Index) -> list[Fragment]:
         """The j-th and the next 8 columns of the second factor."""

@@ -1,8 +1,13 @@
-"""Builds what only Hopper's GPUs have: copies of tiles, barriers with phases, warpgroups."""
+"""Builds what only Hopper's GPUs have: copies of tiles, barriers with phases, warpgroups.
+
+Products of warpgroups are those of whole tiles that tensor maps bring (`nvgpu`), or instruction by
+instruction those of tiles that threads copy (`nvvm`), where the builder has the fences, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
@@ -10,19 +15,61 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     StridedLayoutAttr,
+    StringAttr,
     UnrealizedConversionCastOp,
+    bf16,
+    f16,
+    f32,
     i1,
+    i8,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, shared_type
-from glow.dialects.gpu import bulk_copies, nvvm, shared_memory, warpgroups
+from glow.dialects import arith
+from glow.dialects.gpu import bulk_copies, nvvm, shared_memory, warpgroups, wgmma
+from glow.dialects.gpu.matrix_descriptor import CHUNK_BYTES, FIELD, MatrixDescriptor
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Condition, Index
 
 TICKS = 10_000_000
 """How long a thread may sleep before it looks at a barrier again; the hardware takes less."""
+
+
+KINDS: Mapping[Attribute, str] = {f16: "f16", bf16: "bf16", f32: "tf32", i8: "s8"}
+"""What products of such elements are of; of f32 19 bits are read."""
+
+
+class ProductKind(NamedTuple):
+    """A product of `nvvm`: the types of its factors, and its columns."""
+
+    a: str
+    b: str
+    columns: int
+
+    @property
+    def sums(self) -> str:
+        """The type of its sums."""
+        return "s32" if self.a in wgmma.BYTES else "f32"
+
+    @property
+    def properties(self) -> dict[str, Attribute]:
+        """As the operation has them: it adds to its sums."""
+        k = warpgroups.STEP_BYTES // wgmma.SIZES[self.a]
+        shape = (warpgroups.ROWS, self.columns, k)
+        one = wgmma.ScaleInAttr(StringAttr("one"))
+        return {
+            "shape": wgmma.ShapeAttr(*map(IntAttr, shape)),
+            "typeA": wgmma.TypeAttr(StringAttr(self.a)),
+            "typeB": wgmma.TypeAttr(StringAttr(self.b)),
+            "typeD": wgmma.TypeAttr(StringAttr(self.sums)),
+            "scaleD": wgmma.ScaleOutAttr(StringAttr("one")),
+            "scaleA": one,
+            "scaleB": one,
+            "layoutA": wgmma.LayoutAttr(StringAttr("row")),
+            "layoutB": wgmma.LayoutAttr(StringAttr("col")),
+        }
 
 
 class WarpgroupBuilder(GpuBuilder):
@@ -121,11 +168,73 @@ class WarpgroupBuilder(GpuBuilder):
         properties = {"waitGroup": IntegerAttr(pending, i64)}
         return self.value(warpgroups.MmaOp, (a, b, sums), sums.type, properties)
 
-    def await_products(self) -> None:
-        """Waits for all products of the warpgroup."""
-        self.create(nvvm.WaitGroupOp, (), (), {"group": IntegerAttr(0, i64)})
+    def await_products(self, pending: int = 0) -> None:
+        """Waits until at most so many groups of products of the warpgroup are not done."""
+        self.create(nvvm.WaitGroupOp, (), (), {"group": IntegerAttr(pending, i64)})
 
     def fragment(self, sums: SSAValue) -> SSAValue:
         """What a thread has of sums: vector<eights of columns x 2 rows x 2 columns>."""
         type_ = warpgroups.sums_of(sums).fragment
         return self.value(UnrealizedConversionCastOp, (sums,), type_)
+
+    # ---- products, an instruction at a time
+
+    def descriptor(self, memory: SSAValue) -> SSAValue:
+        """The descriptor of the factor that begins where shared memory does."""
+        place = self.hoisted(
+            memref.ExtractAlignedPointerAsIndexOp, types.INDEX, {}, (memory,)
+        )
+        bits = self.hoisted(arith.IndexCastOp, i64, {}, (place,))
+        for operation, number in (
+            (arith.ShRUIOp, CHUNK_BYTES.bit_length() - 1),
+            (arith.AndIOp, FIELD),
+            (arith.OrIOp, MatrixDescriptor(0).signed_bits),
+        ):
+            bits = self.hoisted(operation, i64, {}, (bits, self.constant(number, i64)))
+        return bits
+
+    def moved(self, descriptor: SSAValue, chunks: Index) -> SSAValue:
+        """The descriptor of a factor so many times 16 bytes behind."""
+        if isinstance(chunks, int):
+            step = self.constant(chunks, i64)
+        else:
+            step = self.value(arith.IndexCastOp, (chunks,), i64)
+        return self.value(arith.AddiOp, (descriptor, step), i64)
+
+    def show_writes(self) -> None:
+        """Shows to products, behind a barrier, what the thread has written."""
+        properties = {
+            "kind": wgmma.ProxyKindAttr(StringAttr("async.shared")),
+            "space": wgmma.SharedSpaceAttr(StringAttr("cta")),
+        }
+        self.create(wgmma.FenceProxyOp, (), (), properties)
+
+    def fence_products(self) -> None:
+        """Orders what the threads did to sums before the products behind."""
+        self.create(wgmma.FenceOp, ())
+
+    def commit_products(self) -> None:
+        """Makes a group of the products that were begun since the last one."""
+        self.create(wgmma.CommitGroupOp, ())
+
+    def begin_product(
+        self, kind: ProductKind, a: SSAValue, b: SSAValue, sums: SSAValue
+    ) -> SSAValue:
+        """Begins a b + sums of two factors by their descriptors."""
+        operands = (sums, a, b)
+        return self.value(wgmma.MmaAsyncOp, operands, sums.type, kind.properties)
+
+    def zero_struct(self, kind: ProductKind) -> SSAValue:
+        """The sums of such products before the first one."""
+        element = wgmma.SUMS[kind.sums]
+        vector = types.vector_type((kind.columns // 8, 2, 2), element)
+        type_ = wgmma.sums_type(kind.columns, element)
+        return self.value(
+            UnrealizedConversionCastOp, (self.constant(0, vector),), type_
+        )
+
+    def struct_fragment(self, sums: SSAValue) -> SSAValue:
+        """What a thread has of sums: vector<eights of columns x 2 rows x 2 columns>."""
+        elements = wgmma.struct_of(sums).types.data
+        vector = types.vector_type((len(elements) // 4, 2, 2), elements[0])
+        return self.value(UnrealizedConversionCastOp, (sums,), vector)

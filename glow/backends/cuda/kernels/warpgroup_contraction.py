@@ -149,20 +149,29 @@ class WarpgroupContraction:
         zeros = b.zero_sums(tile.columns, self.spec.sum_element)
         (sums,) = b.carry(0, self.steps, 1, [zeros], step)
         b.await_products()
-        self.store.store_rows(self.batch, self.pieces(b.fragment(sums)))
+        place = (b.add(self.m, b.mul(group, ROWS)), self.n)
+        eights = range(tile.columns // 8)
+        pieces = fragment_pieces(b, place, b.fragment(sums), eights)
+        self.store.store_rows(self.batch, pieces)
 
-    def pieces(self, sums: SSAValue) -> Iterator[Piece]:
-        """The results of a thread."""
-        b = self.b
-        warp, lane = b.unflatten(b.thread(), (self.tile.rows // 16, WARP))
-        row, pair = b.unflatten(lane, (WARP // 4, 4))
-        row = b.add(b.add(self.m, b.mul(warp, 16)), row)
-        column = b.add(self.n, b.mul(pair, 2))
-        for half in range(2):
-            place = b.add(row, 8 * half)
-            for number in range(self.tile.columns // 8):
-                at = b.add(column, 8 * number)
-                yield Piece(b.extract(sums, number, half), place, at)
+
+def fragment_pieces(
+    b: WarpgroupBuilder,
+    place: tuple[Index, Index],
+    sums: SSAValue,
+    eights: Sequence[int],
+) -> Iterator[Piece]:
+    """The results of a thread in some eights of columns, for rows of a warpgroup at (m, n)."""
+    m, n = place
+    warp, lane = b.unflatten(b.remainder(b.thread(), WARPGROUP), (4, WARP))
+    row, pair = b.unflatten(lane, (WARP // 4, 4))
+    row = b.add(b.add(m, b.mul(warp, ROWS // 4)), row)
+    column = b.add(n, b.mul(pair, 2))
+    for half in range(2):
+        at = b.add(row, 8 * half)
+        for number in eights:
+            vector = b.extract(sums, number, half)
+            yield Piece(vector, at, b.add(column, 8 * number))
 
 
 def tile_shapes(tile: WarpgroupTile) -> tuple[tuple[int, int, int], ...]:

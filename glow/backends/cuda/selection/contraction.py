@@ -62,7 +62,7 @@ def contraction(
         precision,
         BiasEpilogue(sums, epilogue_of(op, epilogue_operands)),
         padding,
-        op.attributes_view().has("signed_input"),
+        is_unsigned=isinstance(element, IntegerType),
     )
     buffers = [op.outs[0], source, weights, bias, *epilogue_operands]
     return launch_product(spec, choice, buffers)

@@ -235,7 +235,7 @@ def test_a_kernel_runs_on_a_device_with_its_maps() -> None:
     ("facts", "said"),
     [
         ({"gpu": (10, 0)}, "is sm_100, which does not run code for sm_90a"),
-        ({"version": 11080}, r"is of CUDA 11\.8, and the kernels' PTX needs 12\.0"),
+        ({"version": 11080}, r"is of CUDA 11\.8, and the kernels' PTX needs 12\.4"),
     ],
 )
 def test_code_of_one_gpu_alone_is_refused_by_others(
