@@ -297,10 +297,13 @@ def _matmul(
         return
     tile = Tile(first.rows, first.blocks)
     sizes = (spec.rows, spec.columns, spec.steps)
-    if spec.has_matrix_tiles(target):
+    exact = spec.sums != types.f32
+    if spec.has_matrix_tiles(target) and (exact or first.matrix_tiles):
         for each in matrix_tiles(spec.rows, spec.columns, target):
             yield MatmulConfig(each.rows, each.blocks, matrix_tiles=True)
-    for each in tiles_like(tile, sizes, target, exact=spec.sums != types.f32):
+    if first.matrix_tiles and not exact:
+        return
+    for each in tiles_like(tile, sizes, target, exact=exact):
         yield MatmulConfig(each.rows, each.blocks)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.dialects.builtin import bf16, f32, i8, i32
 from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import MatmulConfig, wrong_prefetch
@@ -140,6 +140,8 @@ class MatmulSpec:
 
     def has_matrix_tiles(self, target: Target) -> bool:
         """Whether a target's matrix tiles multiply such elements."""
+        if self.element == bf16:
+            return target.has_bf16_tiles
         return self.element == i8 and not self.signed_input and target.has_int8_tiles
 
     def _vector_tile(self, target: Target) -> Tile:

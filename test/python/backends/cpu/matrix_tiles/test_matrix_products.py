@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.kernels.kernel_testing import run_kernel
-from xdsl.dialects.builtin import i8
+from xdsl.dialects.builtin import bf16, i8
 
 from glow.backends.cpu.dialect.config import MatmulConfig
 from glow.backends.cpu.kernels.matmul.matmul import build_matmul, pack_matmul_weights
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.tiling.matrix_tile import MatrixTile, choose_matrix_tile
+from glow.dialects.weight_table import dtype_of
 from glow.lowering.target.target import Target, host_target
 
 TILES = Target.from_string("sapphirerapids")
@@ -65,6 +66,25 @@ def test_products_are_exact(shape: tuple[int, int, int], extreme: bool) -> None:
     )
     expected = x.astype(np.int32) @ w.astype(np.int32) + bias
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.skipif(not host_target().has_bf16_tiles, reason="no tiles of bf16")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_products_of_bf16(shape: tuple[int, int, int]) -> None:
+    """Sums are f32; whole numbers have exact ones in any order."""
+    (rows, columns, _), target = shape, host_target()
+    tile = choose_matrix_tile(rows, columns, target)
+    config = MatmulConfig(tile.rows, tile.blocks, matrix_tiles=True)
+    spec = MatmulSpec(*shape, has_bias=True, element=bf16, config=config)
+    x, w, bias = (a.astype(np.float32) for a in random_factors(*shape, extreme=False))
+    x, w, dtype = x // 16, w // 16, dtype_of(bf16)
+    (found,) = run_kernel(
+        build_matmul(spec, target),
+        [np.zeros((rows, columns), np.float32)],
+        [x.astype(dtype), pack_matmul_weights(w.astype(dtype), spec, target), bias],
+        target,
+    )
+    np.testing.assert_array_equal(found, x @ w + bias)
 
 
 @pytest.mark.parametrize("rows", [1, 5, 16, 17, 31, 32])
