@@ -68,7 +68,8 @@ class ConvConfig:
     planes a tile may be `images` instead: one pixel of as many images as `pixels` says. `order`:
     `rows`, all channels of each; `channels`, all rows of each; `shared_rows`, which
     threads share, where each goes through all channels before the next rows; or `pixels`, rows
-    of which one loop body takes every pixel, with its taps inside as bounds.
+    of which one loop body takes every pixel, with its taps inside as bounds. `matrix_tiles`: the
+    CPU's matrix tiles (AMX) compute pairs of tiles, of bands that are copied.
     """
 
     blocks: int
@@ -79,6 +80,7 @@ class ConvConfig:
     segments: int = 1
     images: bool = False
     prefetch: Count = USUAL_PREFETCH
+    matrix_tiles: bool = False
 
 
 @dataclass(frozen=True)

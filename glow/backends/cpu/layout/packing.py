@@ -25,6 +25,9 @@ from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_conv_weights
 from glow.backends.cpu.kernels.convolution.conv2d_config import plane_cycles
 from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
+    pack_int8_conv_weights,
+)
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
     SparseConv2dSpec,
@@ -150,7 +153,7 @@ class TargetPacker:
         spec = replace(self._int8_conv2d_spec(shape, block_lanes), config=config)
 
         def write(out: Array) -> None:
-            pack_conv_weights(weights, spec, self.target, out=out)
+            pack_int8_conv_weights(weights, spec, self.target, out=out)
 
         return _packed(weights, spec.packed_weights, write)
 

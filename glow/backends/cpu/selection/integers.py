@@ -21,10 +21,10 @@ from glow.backends.cpu.kernels.channelwise.int8_sum_pool import (
     build_int8_sum_pool,
 )
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
-from glow.backends.cpu.kernels.convolution.conv2d_config import wrong_conv_config
-from glow.backends.cpu.kernels.convolution.int8_conv2d import (
-    Int8Conv2dSpec,
-    build_int8_conv2d,
+from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.matrix_conv2d import build_int8_convolution
+from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
+    wrong_int8_conv_config,
 )
 from glow.backends.cpu.kernels.int8_winograd.kernel import (
     WRITTEN,
@@ -90,9 +90,9 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         config=config_of(attributes, ConvConfig),
     )
     spec = replace(spec, borders=shape_of(bias)[0] // spec.bias_rows)
-    spec = checked(op, spec, wrong_conv_config, target)
+    spec = checked(op, spec, wrong_int8_conv_config, target)
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
-    return invoke("int8_conv2d", spec, named_first(build_int8_conv2d), buffers)
+    return invoke("int8_conv2d", spec, named_first(build_int8_convolution), buffers)
 
 
 def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:

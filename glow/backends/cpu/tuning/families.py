@@ -38,6 +38,12 @@ def _conv2d(spec: Any, target: Target) -> object:
     return choose_conv_config(spec, target)
 
 
+def _int8_conv2d(spec: Any, target: Target) -> object:
+    from glow.backends.cpu.kernels.convolution import matrix_conv_plan
+
+    return matrix_conv_plan.choose_int8_conv_config(spec, target)
+
+
 def _plain(spec: Any, target: Target) -> object:
     from glow.backends.cpu.kernels.convolution.direct_conv import choose_plain_config
 
@@ -73,7 +79,7 @@ class Family:
 FAMILIES: Mapping[str, Family] = {
     "Conv2dSpec": Family(ConvConfig, _conv2d),
     "SparseConv2dSpec": Family(ConvConfig, _conv2d),
-    "Int8Conv2dSpec": Family(ConvConfig, _conv2d),
+    "Int8Conv2dSpec": Family(ConvConfig, _int8_conv2d),
     "DirectConvSpec": Family(PlainConvConfig, _plain),
     "BlockedPlanes": Family(DepthwiseConfig, _planes),
     "WinogradSpec": Family(WinogradConfig, _winograd),

@@ -34,10 +34,8 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
     build_direct_conv,
 )
-from glow.backends.cpu.kernels.convolution.int8_conv2d import (
-    Int8Conv2dSpec,
-    build_int8_conv2d,
-)
+from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.matrix_conv2d import build_int8_convolution
 from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
@@ -166,7 +164,7 @@ def _winograd(spec: WinogradSpec, target: Target) -> Parts:
 
 BUILDERS: Mapping[type, Callable[[Any, Target], Parts]] = {
     Conv2dSpec: _named_first(build_conv2d),
-    Int8Conv2dSpec: _named_first(build_int8_conv2d),
+    Int8Conv2dSpec: _named_first(build_int8_convolution),
     DirectConvSpec: _named_first(build_direct_conv),
     BlockedPlanes: _planes,
     WinogradSpec: _winograd,

@@ -18,6 +18,9 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
     wrong_plain_config,
 )
 from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
+    wrong_int8_conv_config,
+)
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
@@ -32,7 +35,7 @@ from glow.lowering.target.target import Target
 LIMITS: Mapping[type, Callable[[Any, Target], str | None]] = {
     Conv2dSpec: wrong_conv_config,
     SparseConv2dSpec: wrong_conv_config,
-    Int8Conv2dSpec: wrong_conv_config,
+    Int8Conv2dSpec: wrong_int8_conv_config,
     DirectConvSpec: wrong_plain_config,
     BlockedPlanes: lambda spec, _: spec.wrong_config(),
     WinogradSpec: wrong_winograd_config,

@@ -21,9 +21,12 @@ from glow.backends.cpu.kernels.channelwise.int8_sum_pool import (
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Conv2dSpec,
-    build_int8_conv2d,
 )
-from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
+from glow.backends.cpu.kernels.convolution.matrix_conv2d import build_int8_convolution
+from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
+    matrix_conv_config,
+    pack_int8_conv_weights,
+)
 from glow.backends.cpu.kernels.int8_winograd.kernel import build_int8_winograd
 from glow.backends.cpu.kernels.int8_winograd.spec import (
     Int8WinogradSpec,
@@ -149,10 +152,12 @@ def check_convolution(
     *,
     signed: bool = False,
     borders: bool = False,
+    matrix: bool = False,
 ) -> None:
     """The sums of random bytes are those of NumPy.
 
     `borders`: with a bias for each class of places at a border, which counts the padding.
+    `matrix`: by matrix tiles.
     """
     lanes, (inputs, outputs) = max(4, target.lanes(32)), case.channels
     spec = Int8Conv2dSpec(
@@ -176,11 +181,14 @@ def check_convolution(
         padding = np.tensordot(~inside, sums, ([1, 2], [1, 2]))[:, :, None, None]
         bias = bias + (case.zero_point - lower) * padding
         spec = replace(spec, borders=len(inside))
+    if matrix:
+        spec = replace(spec, config=matrix_conv_config(spec))
     bias = to_blocks(bias.astype(np.int32), lanes).reshape(-1, lanes)
+    packed = pack_int8_conv_weights(w, spec, target)
     (sums,) = run(
-        build_int8_conv2d("convolution", spec, target),
+        build_int8_convolution("convolution", spec, target),
         [output],
-        [to_blocks(x, spec.block_lanes), pack_conv_weights(w, spec, target), bias],
+        [to_blocks(x, spec.block_lanes), packed, bias],
         target,
     )
     np.testing.assert_array_equal(to_plain(sums, outputs), expected)
