@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from glow.backends.backend import Backend, CompiledFunction
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 OPENCL_C = "opencl-c"
 SPIRV = "spirv"
+
+
+def target_of(options: CompileOptions) -> str:
+    """The target without matrix tiles, which are instructions of a processor."""
+    from glow.lowering.target.target_names import without_matrix_tiles
+
+    return without_matrix_tiles(options.target)
 
 
 class OpenClBackend(CpuBackend):
@@ -36,7 +44,7 @@ class OpenClBackend(CpuBackend):
         """The CPU's to loops, then the kernels as text, or as SPIR-V."""
         from glow.backends.pipeline import LOOPS, Phase, Pipeline
 
-        pipeline = super().pipeline(options)
+        pipeline = super().pipeline(replace(options, target=target_of(options)))
         phases = list(pipeline.phases)[: pipeline.names.index(LOOPS) + 1]
         text = Phase(OPENCL_C, "OpenCL C text of the kernels", is_export=True)
         binary = Phase(SPIRV, "SPIR-V 1.2 of the kernels", is_export=True)
@@ -50,7 +58,7 @@ class OpenClBackend(CpuBackend):
         # Which imports pyopencl: behind the line that says that it is missing.
         from glow.backends.opencl.build import build_function
 
-        target = Target.from_string(options.target)
+        target = Target.from_string(target_of(options))
         number = int(device.number)
         return build_function(module, target, self.kernel_table(), number)
 
@@ -63,7 +71,7 @@ class OpenClBackend(CpuBackend):
         from glow.lowering.target.target import Target
 
         write = module_spirv if phase == SPIRV else module_text
-        return write(module, Target.from_string(options.target))
+        return write(module, Target.from_string(target_of(options)))
 
     def prepare(self) -> None:
         """Nothing: the driver compiles."""

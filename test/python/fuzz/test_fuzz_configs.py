@@ -13,16 +13,19 @@ MOST = 3
 NAMES = ("product", "plain", "batches", "lines", "quantized")
 
 
-def seed_of(name: str) -> int:
-    return SEED_STEP * list(FAMILIES).index(name)
+def check(name: str) -> int:
+    """The comparisons of the first kernel of a family that this machine has candidates for."""
+    first, step = SEED_STEP * list(FAMILIES).index(name), SEED_STEP * len(FAMILIES)
+    found = (check_configs(seed, MOST) for seed in range(first, first + 4 * step, step))
+    return next(filter(None, found), 0)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_candidates_give_the_same_bits(name: str) -> None:
-    assert 0 < check_configs(seed_of(name), MOST) <= MOST
+    assert 0 < check(name) <= MOST
 
 
 def test_other_bits_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(np, "array_equal", lambda *_, **__: False)
     with pytest.raises(Wrong, match="other bits"):
-        check_configs(seed_of("product"), MOST)
+        check("product")

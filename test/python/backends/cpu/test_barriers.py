@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.kernels.kernel_testing import TARGET, normal, relative_error
+from support.kernels.kernel_testing import normal, relative_error
 from xdsl.dialects.builtin import ModuleOp
 
 import glow
@@ -17,6 +17,7 @@ from glow.compiler import lower_to
 from glow.dialects.weights import weights_of
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
+from glow.lowering.target.target import Target
 from glow.signature import main_function
 from glow.universe import new_context
 
@@ -68,9 +69,10 @@ def barriers(rows: int) -> tuple[int, int]:
     """How many barriers there are for all threads, and how many otherwise."""
     module = chain(rows)
     lower_to(module, "instr", target="avx512", numerics="exact")
-    program = build_program(main_function(module), TARGET, kernel_table("cpu"))
-    kernels = {n: r.build(n, TARGET) for n, r in program.requests().items()}
-    main = build_main(program, kernels, TARGET)
+    target = Target.from_string("avx512")
+    program = build_program(main_function(module), target, kernel_table("cpu"))
+    kernels = {n: r.build(n, target) for n, r in program.requests().items()}
+    main = build_main(program, kernels, target)
     waiting = [
         op.operands[1].name_hint == "threads"
         for op in main.walk()
@@ -79,7 +81,6 @@ def barriers(rows: int) -> tuple[int, int]:
     return sum(waiting), len(waiting) - sum(waiting)
 
 
-@pytest.mark.skipif(TARGET.vector_bytes != 64, reason="tiles of other sizes")
 def test_barriers_between_rows_depend_on_the_threads() -> None:
     whole, partial = barriers(128), barriers(106)
     assert whole[0] < partial[0]

@@ -25,10 +25,18 @@ from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_conf
 from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder
 from glow.backends.cpu.tiling.tiles import TileModel
 from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.cores import CORES
 from glow.lowering.target.target import Target
 
-FAR = TARGET.with_core(l1_bytes=1024, l2_bytes=4096)
-"""Caches so small that most weights are far."""
+FAR = replace(
+    TARGET,
+    core=replace(
+        CORES["zen5"].with_vectors(TARGET.vector_bytes, TARGET.num_vector_registers),
+        l1_bytes=1024,
+        l2_bytes=4096,
+    ),
+)
+"""Caches so small that most weights are far, of a core with vectors as this machine has."""
 
 
 class EachLineFetches(Conv2dSpec):
