@@ -34,9 +34,12 @@ FAR = replace(
         CORES["zen5"].with_vectors(TARGET.vector_bytes, TARGET.num_vector_registers),
         l1_bytes=1024,
         l2_bytes=4096,
+        load_pipes=8,
+        l2_bytes_per_cycle=4096,
     ),
 )
-"""Caches so small that most weights are far, of a core with vectors as this machine has."""
+"""Caches so small that most weights are far, of a core with vectors as this machine has, which
+takes no longer where it asks for the next ones."""
 
 
 class EachLineFetches(Conv2dSpec):
