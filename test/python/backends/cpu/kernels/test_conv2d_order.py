@@ -36,10 +36,11 @@ FAR = replace(
         l2_bytes=4096,
         load_pipes=8,
         l2_bytes_per_cycle=4096,
+        memory_bytes_per_cycle=0.01,
     ),
 )
 """Caches so small that most weights are far, of a core with vectors as this machine has, which
-takes no longer where it asks for the next ones."""
+takes no longer where it asks for the next ones, and waits long for memory."""
 
 
 class EachLineFetches(Conv2dSpec):
