@@ -223,7 +223,7 @@ def overhead_unit(gpu: str) -> Unit:
             whole = mean_seconds(lambda: model(x))
             inner = mean_seconds(lambda: function.run([x]))
             replay = median(function.device_seconds(200))
-            parts = watched(getattr(function, "_device"))  # noqa: B009
+            parts = watched(function.cuda_device)
             for _ in range(CALLS):
                 model(x)
             means = {name: sum(found) / CALLS for name, found in parts.items() if found}

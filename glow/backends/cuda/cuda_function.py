@@ -262,6 +262,11 @@ class CudaFunction:
             f"weights {sizes['constants']} bytes"
         )
 
+    @property
+    def cuda_device(self) -> CudaDevice:
+        """The device, for measurements of what a call asks of it."""
+        return self._device
+
     def stored(self) -> NativeProgram:
         """The program, to be stored: constants from the device, variables as they are now."""
         constants = aligned_empty(self._sizes["constants"])

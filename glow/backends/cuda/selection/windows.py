@@ -77,39 +77,18 @@ def _pool(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str
 
 
 def _depthwise(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
+    """Of floats, whose groups may have some channels, or of unsigned bytes with signed ones."""
     image, weights, bias, *epilogue_operands = op.ins
     images, blocks, _, _, lanes = shape_of(image)
-    spec = WindowsSpec(
-        images,
-        blocks,
-        lanes,
-        window(op),
-        "multiply",
-        group=group_size(weights),
-        epilogue=BiasEpilogue(f32, epilogue_of(op, epilogue_operands)),
-    )
+    is_int8 = op.node is cpu.Int8DepthwiseConv2dOp
+    epilogue = BiasEpilogue(i32 if is_int8 else f32, epilogue_of(op, epilogue_operands))
+    spec = WindowsSpec(images, blocks, lanes, window(op), "multiply", epilogue=epilogue)
+    if is_int8:
+        spec = replace(spec, element=i8, zero_point=padding_of(op.attributes_view()))
+    else:
+        spec = replace(spec, group=group_size(weights))
     if spec.width % spec.group:
         return "a thread has not all channels of a group"
-    buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
-    return launched(spec, choice, buffers)
-
-
-def _int8_depthwise(
-    op: instr.InstructionOp, choice: Choice
-) -> Sequence[Invocation] | str:
-    """Unsigned bytes with signed ones."""
-    image, weights, bias, *epilogue_operands = op.ins
-    images, blocks, _, _, lanes = shape_of(image)
-    spec = WindowsSpec(
-        images,
-        blocks,
-        lanes,
-        window(op),
-        "multiply",
-        epilogue=BiasEpilogue(i32, epilogue_of(op, epilogue_operands)),
-        element=i8,
-        zero_point=padding_of(op.attributes_view()),
-    )
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return launched(spec, choice, buffers)
 
@@ -149,7 +128,7 @@ ROWS: Mapping[type[Operation], Row] = {
     glow.AvgPool2dOp: _pool,
     cpu.DepthwiseConv2dOp: _depthwise,
     cpu.GroupedConv2dOp: _depthwise,
-    cpu.Int8DepthwiseConv2dOp: _int8_depthwise,
+    cpu.Int8DepthwiseConv2dOp: _depthwise,
     cpu.Int8SumPool2dOp: _int8_sum_pool,
     cpu.LocalResponseNormOp: _local_response_norm,
     glow.LocalResponseNormOp: _local_response_norm,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ from support.gpu.copied_cases import (
     random_conv_case,
     random_matmul_case,
 )
-from support.gpu.mutants import copy_of, erase, removed
+from support.gpu.mutants import changed, copy_of, erase, removed
 from support.gpu.simulated_networks import compare
 from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt_each
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
@@ -98,19 +97,9 @@ def test_what_is_missing_is_found(kind: type[Operation]) -> None:
             run_kernel(function, case.buffers())
 
 
-def changed(
-    case: CopiedCase, kind: type[Operation]
-) -> Iterator[tuple[gpu.FuncOp, Any]]:
-    """The kernel anew for each operation of a kind, with that operation."""
-    count = sum(isinstance(op, kind) for op in case.kernel.function.walk())
-    for number in range(count):
-        function = copy_of(case.kernel)
-        yield function, [op for op in function.walk() if isinstance(op, kind)][number]
-
-
 def test_a_wait_for_too_few_products_is_found() -> None:
     case = small()
-    for function, op in changed(case, nvvm.WaitGroupOp):
+    for function, op in changed(nvvm.WaitGroupOp, case.kernel):
         op.group = IntegerAttr(op.group.value.data + 1, i64)
         with pytest.raises(GlowError, match=FOUND[nvvm.WaitGroupOp]):
             run_kernel(function, case.buffers())
@@ -118,7 +107,7 @@ def test_a_wait_for_too_few_products_is_found() -> None:
 
 def test_a_wait_for_too_few_copies_is_found() -> None:
     case = small()
-    for function, op in changed(case, nvgpu.WaitOp):
+    for function, op in changed(nvgpu.WaitOp, case.kernel):
         op.num_groups = IntegerAttr(op.num_groups.value.data + 1, i32)
         with pytest.raises(GlowError, match=FOUND[nvgpu.WaitOp]):
             run_kernel(function, case.buffers())
@@ -127,7 +116,7 @@ def test_a_wait_for_too_few_copies_is_found() -> None:
 def test_a_fence_behind_the_barrier_is_found() -> None:
     """A warpgroup does not know that the others have come so far."""
     case = small()
-    ((function, op),) = changed(case, wgmma.FenceProxyOp)
+    ((function, op),) = changed(wgmma.FenceProxyOp, case.kernel)
     barrier = op.next_op
     assert isinstance(barrier, gpu.BarrierOp)
     op.detach()
@@ -139,7 +128,7 @@ def test_a_fence_behind_the_barrier_is_found() -> None:
 def test_a_fence_before_the_wait_is_found() -> None:
     """Copies write when they are there, which is when they have been waited for."""
     case = small()
-    ((function, op),) = changed(case, wgmma.FenceProxyOp)
+    ((function, op),) = changed(wgmma.FenceProxyOp, case.kernel)
     wait = op.prev_op
     assert isinstance(wait, nvgpu.WaitOp)
     op.detach()

@@ -19,7 +19,7 @@ from support.gpu.assembler import assemble
 from support.gpu.contraction_cases import Case, error_of
 from support.gpu.fake_cuda import ENCODED, FakeCuda
 from support.gpu.host_kernels import simulated
-from support.gpu.mutants import copy_of, removed
+from support.gpu.mutants import changed, copy_of, removed
 from support.gpu.simulated_networks import compare
 from support.gpu.warpgroup_cases import random_warpgroup_case, warpgroup_case
 from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt_each
@@ -87,19 +87,10 @@ def test_what_is_missing_is_found(kind: type[Operation]) -> None:
             run_kernel(function, case.buffers())
 
 
-def changed(case: Case, kind: type[Operation]) -> Iterator[tuple[gpu.FuncOp, Any]]:
-    """The kernel anew for each operation of a kind, with that operation."""
-    for number in range(
-        sum(isinstance(op, kind) for op in case.kernel.function.walk())
-    ):
-        function = copy_of(case.kernel)
-        yield function, [op for op in function.walk() if isinstance(op, kind)][number]
-
-
 def test_a_wait_for_too_few_products_is_found() -> None:
     """Its stage is said to be empty, and a product may still read it."""
     case = small()
-    for function, op in changed(case, warpgroups.MmaOp):
+    for function, op in changed(warpgroups.MmaOp, case.kernel):
         op.wait_group = IntegerAttr(2, i64)
         with pytest.raises(GlowError, match="race: writes what a product may still"):
             run_kernel(function, case.buffers())
@@ -107,7 +98,7 @@ def test_a_wait_for_too_few_products_is_found() -> None:
 
 def test_too_few_bytes_expected_are_found() -> None:
     case = small()
-    for function, op in changed(case, bulk_copies.ExpectOp):
+    for function, op in changed(bulk_copies.ExpectOp, case.kernel):
         op.operands[1] = op.number
         with pytest.raises(GlowError, match=r"does not end|nobody waited|race: "):
             run_kernel(function, case.buffers())

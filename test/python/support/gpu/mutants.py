@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from xdsl.ir import Operation
 
@@ -17,11 +18,19 @@ def copy_of(kernel: GpuKernel) -> gpu.FuncOp:
     return function
 
 
-def removed(kind: type[Operation], kernel: GpuKernel) -> Iterator[gpu.FuncOp]:
-    """The kernel without one operation of a kind, for each of them; uses take its operand."""
+def changed(
+    kind: type[Operation], kernel: GpuKernel
+) -> Iterator[tuple[gpu.FuncOp, Any]]:
+    """The kernel anew for each operation of a kind, with that operation."""
     for number in range(sum(isinstance(op, kind) for op in kernel.function.walk())):
         function = copy_of(kernel)
-        erase([op for op in function.walk() if isinstance(op, kind)][number])
+        yield function, [op for op in function.walk() if isinstance(op, kind)][number]
+
+
+def removed(kind: type[Operation], kernel: GpuKernel) -> Iterator[gpu.FuncOp]:
+    """The kernel without one operation of a kind, for each of them; uses take its operand."""
+    for function, op in changed(kind, kernel):
+        erase(op)
         yield function
 
 
