@@ -8,7 +8,7 @@
 // FAST: cpu.winograd_conv2d {{.*}} kernel 5 pads [2, 2, 2, 2] tile 4
 
 // CHECK-LABEL: func.func @chosen(
-// CHECK: %[[Y:.*]] = cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.packed, %{{.*}} input_channels 64 output_channels 64 pads [1, 1, 1, 1] tile 4 scratch [{{[0-9]+}}, {{[0-9]+}}, 784] config #cpu.winograd_config<block_rows = 7, blocks = 2, pixels = [7]> panels #cpu.panels<blocks = 2, lanes = 16> : tensor<1x4x28x28x16xf32>
+// CHECK: %[[Y:.*]] = cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.packed, %{{.*}} input_channels 64 output_channels 64 pads [1, 1, 1, 1] tile 4 scratch [{{[0-9]+}}, {{[0-9]+}}, 784] config #cpu.winograd_config<block_rows = 1, blocks = 2, pixels = [7], fused = true> panels #cpu.panels<blocks = 2, lanes = 16, by_block = true> : tensor<1x4x28x28x16xf32>
 // CHECK-NEXT: %y = glow.relu %[[Y]] : tensor<1x4x28x28x16xf32>
 func.func @chosen(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
   %w = glow.splat 1.0 : tensor<64x64x3x3xf32>

@@ -15,12 +15,12 @@
 // REST: func.func private @pack_
 // REST: func.call @conv2d_(
 // REST: func.call @matmul_(
-// REST: func.call @winograd_products_(
+// REST: func.call @winograd_fused_(
 // LOOPS-LABEL: func.func private @conv2d_
 // LOOPS: vector<7x2x16xf32>
 // LOOPS-LABEL: func.func private @matmul_
 // LOOPS: vector<6x3x16xf32>
-// LOOPS-LABEL: func.func private @winograd_products_
+// LOOPS-LABEL: func.func private @winograd_fused_
 // LOOPS: vector<5x2x16xf32>
 func.func @main(%x: tensor<1x16x14x14xf32>, %rows: tensor<20x8xf32>, %plane: tensor<1x64x28x28xf32>) -> (tensor<1x32x14x14xf32>, tensor<20x40xf32>, tensor<1x64x28x28xf32>) {
   %kernel = glow.splat 0.5 : tensor<32x16x3x3xf32>

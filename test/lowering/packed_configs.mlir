@@ -5,8 +5,8 @@
 // Another register tile changes the loops, and nothing else.
 
 // CHECK-LABEL: func.func @winograd(
-// CHECK: cpu.winograd_conv2d {{.*}} config #cpu.winograd_config<block_rows = 7, blocks = 2, pixels = [7]> panels #cpu.panels<blocks = 2, lanes = 16>
-// EDITED: func.func private @winograd_products
+// CHECK: cpu.winograd_conv2d {{.*}} config #cpu.winograd_config<block_rows = 1, blocks = 2, pixels = [7], fused = true> panels #cpu.panels<blocks = 2, lanes = 16, by_block = true>
+// EDITED: func.func private @winograd_fused
 // EDITED: vector<5x2x16xf32>
 func.func @winograd(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
   %w = glow.splat 1.0 : tensor<64x64x3x3xf32>

@@ -56,15 +56,8 @@ def choose_winograd(
 def winograd_cycles(spec: WinogradSpec, target: Target) -> float:
     """The estimated cycles of all phases on one core."""
     tiling = choose_winograd_tiling(spec, target)
-    blocks = tiling.row_blocks * tiling.segments
-    products = tiling.tiles * tiling.product_cycles()
-    registers = max(1, tiling.model.vector_bytes // target.vector_bytes)
-    vectors = tiling.tiles * (spec.input_blocks + spec.output_blocks) * registers
-    core = target.core
-    per_block = spec.positions * (products + core.pass_cycles * vectors)
-    calls = 0 if tiling.fused else 2 * core.barrier_cycles
-    weights = _weight_cycles(spec, spec.packed_weights, core)
-    return max(blocks * per_block, weights) + calls
+    weights = _weight_cycles(spec, spec.packed_weights, target.core)
+    return max(tiling.cycles(), weights) + tiling.call_cycles
 
 
 def direct_cycles(spec: WinogradSpec, target: Target) -> float:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd, prod
+from math import gcd, prod, sqrt
 from typing import TypeVar
 
 from xdsl.dialects.builtin import MemRefType
@@ -39,8 +39,15 @@ from glow.lowering.target.target import Target
 MAX_FUSED_WORK_ITEMS = 16
 """The work items of a fused kernel, each with scratch memory of its own."""
 
-MIN_FUSED_BLOCKS = 8
+THREADS = 8
+"""What shares the blocks of a fused kernel: so many share them evenly, or all but one of them."""
+
+FEWEST_BLOCKS = 7
 """Fewer blocks are not worth fusing: threads could not share them evenly."""
+
+WAITING = 0.1
+"""What weights from the last cache cost of their time while others are multiplied, fitted to 84
+convolutions on a Zen 4 and a Xeon of the class of Sapphire Rapids."""
 
 SMALL_BLOCK_CYCLES = 1.05
 """How many more cycles of products a smaller block is worth: the transforms around them like it."""
@@ -157,6 +164,50 @@ class WinogradTiling:
         run = self.model.run_cycles
         return sum(p.tiles * run(self.tiles, p.blocks) for p in self.parts) / self.tiles
 
+    def cycles(self) -> float:
+        """The cycles of all phases on one core, with patches and products in the second cache."""
+        spec, core = self.spec, self.model.target.core
+        products = self.tiles * self.product_cycles()
+        per_position = products + core.pass_cycles * self._vectors
+        return self._blocks * spec.positions * per_position
+
+    @property
+    def call_cycles(self) -> float:
+        """The cycles of what three phases call more than one kernel."""
+        return 0 if self.fused else 2 * self.model.target.core.barrier_cycles
+
+    def cycles_beyond(self) -> float:
+        """The cycles of all calls, with patches and products that may leave the second cache.
+
+        What a phase of its own leaves comes back from the second cache, or from the last one where
+        patches and products together exceed half of the second. Weights that exceed it come from
+        the last one again for each block.
+        """
+        spec, core = self.spec, self.model.target.core
+        last = core.sustained_l3_bytes_per_cycle or core.far_bytes_per_cycle
+        weights = spec.packed_weights * types.byte_width(spec.element)
+        if self.fused:
+            again = self._blocks * weights / last
+            far = weights + self._block_bytes > core.l2_bytes * 3 // 4
+            return max(self.cycles() + WAITING * again, again) if far else self.cycles()
+        leaving = spec.positions * self._vectors * core.vector_bytes
+        cycles = self.cycles() + leaving / core.sustained_l2_bytes_per_cycle
+        cycles += self.call_cycles
+        is_large = self._block_bytes > core.l2_bytes // 2
+        return cycles + 2 * self._block_bytes / last if is_large else cycles
+
+    @property
+    def _blocks(self) -> int:
+        return self.row_blocks * self.segments
+
+    @property
+    def _vectors(self) -> int:
+        """The registers of a block's inputs and outputs at one position."""
+        registers = max(1, self.model.vector_bytes // self.model.target.vector_bytes)
+        return (
+            self.tiles * (self.spec.input_blocks + self.spec.output_blocks) * registers
+        )
+
     @property
     def has_resident_weights(self) -> bool:
         """Whether all weights stay in the L2."""
@@ -230,7 +281,7 @@ def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling
 def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     across, rows = spec.tiles_across, spec.tile_rows
     least_tiles = spec.model(target).max_pixels(TILE_BLOCKS)
-    most_rows, most_segments = rows // MIN_FUSED_BLOCKS, across // least_tiles
+    most_rows, most_segments = rows // THREADS, across // least_tiles
     cuts = [(count, 1) for count in range(most_rows, 0, -1)]
     least = 2 if most_rows else _least_segments(spec)
     cuts += [(1, count) for count in range(least, most_segments + 1)]
@@ -245,13 +296,34 @@ def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
             chosen = [t for t in fused if t.keeps_products == keeps and wanted(t)]
             if chosen:
                 return _best(chosen)
-    return winograd_tiling(spec, target, rows)
+    return _phases_or_small_blocks(spec, target)
+
+
+def _phases_or_small_blocks(spec: WinogradSpec, target: Target) -> WinogradTiling:
+    """Three phases, or blocks of squares that are few or small, where those take fewer cycles."""
+    phases = winograd_tiling(spec, target, spec.tile_rows)
+    if spec.is_line:
+        return phases
+    tilings = [
+        winograd_tiling(spec, target, height, fused=True)
+        for height in range(1, spec.tile_rows // FEWEST_BLOCKS + 1)
+    ]
+    fitting = [tiling for tiling in tilings if tiling.fits()]
+    roomy = [tiling for tiling in fitting if tiling.is_roomy()]
+    small = min(roomy or fitting, key=_shared_cycles, default=phases)
+    return small if _shared_cycles(small) < phases.cycles_beyond() else phases
+
+
+def _shared_cycles(tiling: WinogradTiling) -> float:
+    """A thread's cycles, and the part of `THREADS` threads: both count alike."""
+    rounds = -(-tiling.shared_blocks // THREADS)
+    return tiling.cycles_beyond() * sqrt(rounds * THREADS / tiling.shared_blocks)
 
 
 def _least_segments(spec: WinogradSpec) -> int:
     """How many make blocks enough of too few rows; work items share those of columns only."""
     few = spec.axes == (0,)
-    return -(-MIN_FUSED_BLOCKS // spec.tile_rows) if few else spec.tiles_across + 1
+    return -(-THREADS // spec.tile_rows) if few else spec.tiles_across + 1
 
 
 def _best(tilings: Sequence[WinogradTiling]) -> WinogradTiling:

@@ -61,7 +61,26 @@ def test_scratch_of_a_slice_fits_a_near_cache() -> None:
         blocks = spec.input_blocks + tiling.product_blocks
         elements = blocks * spec.lanes * spec.positions * tiling.tiles
         assert not tiling.fused or elements * 4 <= WIDE.l2_bytes * 3 // 4
-        assert not tiling.fused or tiling.tiles % 14 == 0
+        assert not tiling.fused or tiling.tiles % 7 == 0
+
+
+@pytest.mark.parametrize("preset", ["avx2", "avx512", "neon"])
+def test_seven_tile_rows_are_a_block_each_unless_weights_are_far(preset: str) -> None:
+    target = PRESETS[preset]
+    lanes = target.lanes(32)
+    small = choose_winograd_tiling(
+        WinogradSpec(1, 64, 64, (28, 28), lanes=lanes), target
+    )
+    assert (small.fused, small.block_rows, small.shared_blocks) == (True, 1, 7)
+    assert (
+        small.cycles_beyond() < winograd_tiling(small.spec, target, 7).cycles_beyond()
+    )
+    big = choose_winograd_tiling(
+        WinogradSpec(1, 512, 512, (28, 28), lanes=lanes), target
+    )
+    assert not big.fused
+    few = choose_winograd_tiling(WinogradSpec(1, 64, 64, (14, 14), lanes=lanes), target)
+    assert not few.fused or few.shared_blocks >= 7
 
 
 def test_products_of_few_channels_all_exist_before_any_is_transformed() -> None:
