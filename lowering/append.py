@@ -13,7 +13,7 @@ of such cycles would visit each object several times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
@@ -81,6 +81,14 @@ def append(
     return op
 
 
+def operations_of(block: Block) -> Iterator[Operation]:
+    """The operations of a block that does not change meanwhile, in order."""
+    op = block._first_op
+    while op is not None:
+        yield op
+        op = op._next_op
+
+
 def let_go(op: Operation) -> None:
     """Break the cycles of an operation, and of all in it, that nobody reads any more.
 
@@ -88,7 +96,7 @@ def let_go(op: Operation) -> None:
     """
     for region in op.regions:
         for block in list(region.blocks):
-            for inner in list(block.ops):
+            for inner in list(operations_of(block)):
                 let_go(inner)
             vars(block).clear()
         vars(region).clear()

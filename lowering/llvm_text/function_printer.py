@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from glow.lowering.append import operations_of
 from glow.lowering.llvm_text.text import type_name
 
 Printer = Callable[["FunctionPrinter", Operation], None]
@@ -58,7 +59,8 @@ class FunctionPrinter:
 
     def result(self, op: Operation, text: str) -> None:
         """Prints an op with one result."""
-        self.lines.append(f"  {self.name(op.results[0])} = {text}")
+        (result,) = op.results
+        self.lines.append(f"  {self.name(result)} = {text}")
 
     def declare(self, name: str, result: str, arguments: Sequence[str]) -> None:
         """Makes sure that the module declares a callee."""
@@ -81,7 +83,7 @@ class FunctionPrinter:
         for block in blocks:
             self.lines, self.label = [], self.labels[block]
             bodies.append((block, self.lines))
-            for body_op in block.ops:
+            for body_op in operations_of(block):
                 self.print_op(body_op)
         text = "\n".join(self.block_text(block, lines) for block, lines in bodies)
         return f"define {head} {attributes} {{\n{text}\n}}\n"

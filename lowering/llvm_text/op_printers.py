@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
@@ -17,6 +17,7 @@ from glow.lowering.llvm_text.function_printer import FunctionPrinter, Printer
 from glow.lowering.llvm_text.text import constant_text, type_name
 
 OpT = TypeVar("OpT", bound=Operation)
+Sizes: TypeAlias = "DenseArrayBase[IntegerType]"
 
 
 def entry(
@@ -31,7 +32,7 @@ def flags_text(op: Operation) -> str:
     the attribute is a set, and the text is a cache key.
     """
     flags = op.properties.get("fastmathFlags")
-    if not isinstance(flags, FastMathAttr):
+    if not isinstance(flags, FastMathAttr) or not flags.data:
         return ""
     return "".join(f"{name} " for name in sorted(flag.value for flag in flags.data))
 
@@ -74,8 +75,8 @@ def cast_printer(keyword: str) -> Callable[..., None]:
 
     def printer(out: FunctionPrinter, op: Operation) -> None:
         verify_properties(op, set())
-        type_ = out.type_text(op.results[0].type)
-        out.result(op, f"{keyword} {out.typed(op.operands[0])} to {type_}")
+        (source,), (result,) = op.operands, op.results
+        out.result(op, f"{keyword} {out.typed(source)} to {out.type_text(result.type)}")
 
     return printer
 
@@ -85,7 +86,8 @@ def negation(out: FunctionPrinter, op: Operation) -> None:
 
 
 def constant(out: FunctionPrinter, op: xllvm.ConstantOp) -> None:
-    out.names[op.result] = constant_text(op.value, op.result.type)
+    (result,) = op.results
+    out.names[result] = constant_text(op.value, result.type)
 
 
 def poison(out: FunctionPrinter, op: Operation) -> None:
@@ -99,13 +101,15 @@ def zero(out: FunctionPrinter, op: Operation) -> None:
 
 def integer_comparison(out: FunctionPrinter, op: xllvm.ICmpOp) -> None:
     predicate = xllvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
-    out.result(op, f"icmp {predicate} {out.typed(op.lhs)}, {out.name(op.rhs)}")
+    lhs, rhs = op.operands
+    out.result(op, f"icmp {predicate} {out.typed(lhs)}, {out.name(rhs)}")
 
 
 def float_comparison(out: FunctionPrinter, op: llvm.FCmpOp) -> None:
     flag = xllvm.FCmpPredicateFlag.from_int(op.predicate.value.data)
     predicate = flag.value.removeprefix("_")
-    operands = f"{out.typed(op.lhs)}, {out.name(op.rhs)}"
+    lhs, rhs = op.operands
+    operands = f"{out.typed(lhs)}, {out.name(rhs)}"
     out.result(op, f"fcmp {flags_text(op)}{predicate} {operands}")
 
 
@@ -118,14 +122,21 @@ def address(out: FunctionPrinter, op: xllvm.GEPOp) -> None:
     verify_properties(
         op, {"rawConstantIndices", "elem_type", "noWrapFlags", "inbounds"}
     )
-    dynamic = iter(op.ssa_indices)
+    pointer, *variables = op.operands
+    dynamic = iter(variables)
     indices = [
         out.typed(next(dynamic)) if index == xllvm.GEP_USE_SSA_VAL else f"i64 {index}"
-        for index in op.rawConstantIndices.iter_values()
+        for index in numbers_of(op.rawConstantIndices)
     ]
     keyword = "getelementptr inbounds" if op.inbounds is not None else "getelementptr"
-    operands = ", ".join([out.type_text(op.elem_type), out.typed(op.ptr), *indices])
+    operands = ", ".join([out.type_text(op.elem_type), out.typed(pointer), *indices])
     out.result(op, f"{keyword} {operands}")
+
+
+@bounded_cache
+def numbers_of(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    """Returns the integers of an attribute, which are few and recur."""
+    return tuple(int(number) for number in array.iter_values())
 
 
 ORDERINGS = {
@@ -153,13 +164,13 @@ def atomic_keyword(op: xllvm.LoadOp | xllvm.StoreOp) -> str:
 
 
 def load(out: FunctionPrinter, op: xllvm.LoadOp) -> None:
-    type_ = out.type_text(op.dereferenced_value.type)
-    text = f"load {atomic_keyword(op)}{type_}, {out.typed(op.ptr)}{access_suffix(op)}"
-    out.result(op, text)
+    (pointer,), (result,) = op.operands, op.results
+    operands = f"{out.type_text(result.type)}, {out.typed(pointer)}"
+    out.result(op, f"load {atomic_keyword(op)}{operands}{access_suffix(op)}")
 
 
 def store(out: FunctionPrinter, op: xllvm.StoreOp) -> None:
-    operands = f"{out.typed(op.value)}, {out.typed(op.ptr)}"
+    operands = ", ".join(map(out.typed, op.operands))
     out.line(f"store {atomic_keyword(op)}{operands}{access_suffix(op)}")
 
 
@@ -179,19 +190,19 @@ def stack_buffer(out: FunctionPrinter, op: xllvm.AllocaOp) -> None:
 
 
 def insertion(out: FunctionPrinter, op: xllvm.InsertElementOp) -> None:
-    operands = ", ".join(map(out.typed, (op.vector, op.value, op.index)))
+    operands = ", ".join(map(out.typed, op.operands))
     out.result(op, f"insertelement {operands}")
 
 
 def extraction(out: FunctionPrinter, op: llvm.ExtractElementOp) -> None:
-    operands = ", ".join(map(out.typed, (op.vector, op.position)))
+    operands = ", ".join(map(out.typed, op.operands))
     out.result(op, f"extractelement {operands}")
 
 
 @bounded_cache
 def mask_text(mask: DenseArrayBase[IntegerType]) -> str:
     """Returns a shuffle mask; lane -1 is poison."""
-    lanes = tuple(int(lane) for lane in mask.iter_values())
+    lanes = numbers_of(mask)
     if not any(lanes):
         return f"<{len(lanes)} x i32> zeroinitializer"
     listed = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in lanes)
@@ -199,14 +210,15 @@ def mask_text(mask: DenseArrayBase[IntegerType]) -> str:
 
 
 def shuffle(out: FunctionPrinter, op: xllvm.ShuffleVectorOp) -> None:
-    operands = ", ".join(map(out.typed, (op.v1, op.v2)))
+    operands = ", ".join(map(out.typed, op.operands))
     out.result(op, f"shufflevector {operands}, {mask_text(op.mask)}")
 
 
 def intrinsic_call(out: FunctionPrinter, op: xllvm.CallIntrinsicOp) -> None:
-    if op.op_bundle_operands:
+    *_, bundles = numbers_of(cast(Sizes, op.properties["operandSegmentSizes"]))
+    if bundles:
         raise DiagnosticException("llvm emission: operand bundles are not supported")
-    print_call(out, op, op.intrin.data, op.args)
+    print_call(out, op, op.intrin.data, op.operands)
 
 
 def inline_assembly(out: FunctionPrinter, op: xllvm.InlineAsmOp) -> None:
@@ -240,8 +252,11 @@ def print_call(
     out: FunctionPrinter, op: Operation, name: str, operands: Sequence[SSAValue]
 ) -> None:
     """Prints a call and declares its callee."""
-    result = out.type_text(op.results[0].type) if op.results else "void"
-    out.declare(name, result, [out.type_text(operand.type) for operand in operands])
+    result = "void"
+    for value in op.results:
+        result = out.type_text(value.type)
+    if name not in out.declarations:
+        out.declare(name, result, [out.type_text(operand.type) for operand in operands])
     listed = ", ".join(map(out.typed, operands))
     text = f"call {flags_text(op)}{result} @{name}({listed})"
     if op.results:
@@ -255,9 +270,12 @@ def jump(out: FunctionPrinter, op: xllvm.BrOp) -> None:
 
 
 def conditional_jump(out: FunctionPrinter, op: xllvm.CondBrOp) -> None:
-    then = out.branch(op.then_block, op.then_arguments)
-    otherwise = out.branch(op.else_block, op.else_arguments)
-    out.line(f"br {out.typed(op.cond)}, {then}, {otherwise}")
+    condition, *values = op.operands
+    then_block, else_block = op.successors
+    taken = len(then_block.args)
+    then = out.branch(then_block, values[:taken])
+    otherwise = out.branch(else_block, values[taken:])
+    out.line(f"br {out.typed(condition)}, {then}, {otherwise}")
 
 
 def function_return(out: FunctionPrinter, op: xllvm.ReturnOp) -> None:

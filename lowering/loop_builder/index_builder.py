@@ -83,9 +83,10 @@ class IndexBuilder:
     def constant(self, value: float, type_: Attribute = _INDEX) -> SSAValue:
         """A scalar constant or a vector splat, hoisted to the top of the function."""
         key = (repr(value), type_)
-        if key not in self._constants:
-            self._constants[key] = self._hoisted_constant(value, type_)
-        return self._constants[key]
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = self._hoisted_constant(value, type_)
+        return found
 
     def _hoisted_constant(self, value: float, type_: Attribute) -> SSAValue:
         if types.is_vector(type_) and not isfinite(value):

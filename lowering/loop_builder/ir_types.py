@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     NoneAttr,
+    Signedness,
     StridedLayoutAttr,
     VectorType,
     f32,
@@ -152,7 +153,9 @@ def signless(element: Attribute) -> Attribute:
     """
     if is_small(element):
         return i8
-    return IntegerType(element.width.data) if is_integer(element) else element
+    if is_integer(element) and element.signedness.data is not Signedness.SIGNLESS:
+        return IntegerType(element.width.data)
+    return element
 
 
 @bounded_cache

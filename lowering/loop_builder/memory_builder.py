@@ -1,11 +1,12 @@
 """Loads, stores and views of memrefs for the loops-level builder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.memref import PrefetchOp
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Index
@@ -13,6 +14,15 @@ from glow.lowering.loop_builder.value_builder import ValueBuilder
 
 _TEMPORAL = {"nontemporal": BoolAttr.from_bool(False)}
 _STACK_ALIGNMENT = IntegerAttr(64, i64)
+
+
+@bounded_cache
+def _prefetch_properties(locality: int) -> Mapping[str, Attribute]:
+    return {
+        "isWrite": BoolAttr.from_bool(False),
+        "localityHint": IntegerAttr(locality, i32),
+        "isDataCache": BoolAttr.from_bool(True),
+    }
 
 
 class MemoryBuilder(ValueBuilder):
@@ -31,12 +41,7 @@ class MemoryBuilder(ValueBuilder):
     def prefetch(self, source: SSAValue, *indices: Index, locality: int) -> None:
         """Asks for the cache line of an element; harmless outside of the buffer."""
         operands = (source, *map(self.index, indices))
-        properties = {
-            "isWrite": BoolAttr.from_bool(False),
-            "localityHint": IntegerAttr(locality, i32),
-            "isDataCache": BoolAttr.from_bool(True),
-        }
-        self.create(PrefetchOp, operands, (), properties)
+        self.create(PrefetchOp, operands, (), _prefetch_properties(locality))
 
     def vector_load(self, length: int, source: SSAValue, *indices: Index) -> SSAValue:
         """`length` contiguous elements along the last dimension."""

@@ -1,6 +1,6 @@
 """Arithmetic on scalars and n-D vectors for the loops-level builder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i64
@@ -8,11 +8,18 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.vector import ContractOp
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import IndexBuilder
 
 _NO_OVERFLOW = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+
+
+@bounded_cache
+def _comparison_properties(predicate: str) -> Mapping[str, Attribute]:
+    number = arith.CMPF_COMPARISON_OPERATIONS.index(predicate)
+    return {"predicate": IntegerAttr(number, i64), "fastmath": types.fast_math()}
 
 
 class ValueBuilder(IndexBuilder):
@@ -81,13 +88,11 @@ class ValueBuilder(IndexBuilder):
 
     def cmpf(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """The i1 (vector) of a float comparison ("oeq", "olt", "uno", ...)."""
-        number = arith.CMPF_COMPARISON_OPERATIONS.index(predicate)
-        properties: dict[str, Attribute] = {
-            "predicate": IntegerAttr(number, i64),
-            "fastmath": types.fast_math(),
-        }
         return self.value(
-            arith.CmpfOp, (a, b), types.with_element(a.type, i1), properties
+            arith.CmpfOp,
+            (a, b),
+            types.with_element(a.type, i1),
+            _comparison_properties(predicate),
         )
 
     def cast(

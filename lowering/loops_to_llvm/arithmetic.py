@@ -68,7 +68,9 @@ def llvm_flags(flags: FastMathFlagsAttr) -> FastMathAttr:
 def flags_of(op: Operation) -> FastMathAttr:
     """Returns an op's fastmath flags."""
     flags = op.properties.get("fastmath")
-    return llvm_flags(flags) if isinstance(flags, FastMathFlagsAttr) else NO_FLAGS
+    if isinstance(flags, FastMathFlagsAttr) and flags.data:
+        return llvm_flags(flags)
+    return NO_FLAGS
 
 
 @bounded_cache
@@ -301,14 +303,14 @@ def is_bound(low: FunctionLowering, op: Operation) -> bool:
     is_x86 = low.has_intrinsics and low.target.triple.startswith("x86_64")
     if not is_x86 or not isinstance(op, arith.SelectOp):
         return False
-    test = op.cond.owner
+    condition, bound, number = op.operands
+    test = condition.owner
     return (
         isinstance(test, arith.CmpfOp)
         and test.predicate.value.data in BOUND_KINDS
         and not flags_of(test).data
-        and test.lhs is op.rhs
-        and test.rhs is op.lhs
-        and _has_whole_registers(low, op.result)
+        and tuple(test.operands) == (number, bound)
+        and _has_whole_registers(low, number)
     )
 
 
@@ -321,10 +323,11 @@ def _has_whole_registers(low: FunctionLowering, value: SSAValue) -> bool:
 
 
 def select_bound(low: FunctionLowering, op: arith.SelectOp) -> None:
-    test = op.cond.owner
+    condition, *operands = op.operands
+    test = condition.owner
     assert isinstance(test, arith.CmpfOp)
     kind = BOUND_KINDS[test.predicate.value.data]
-    pairs = zip(*map(low.registers, (op.lhs, op.rhs)), strict=True)
+    pairs = zip(*map(low.registers, operands), strict=True)
     low.set_registers(op.result, [bounded(low, kind, *pair) for pair in pairs])
 
 

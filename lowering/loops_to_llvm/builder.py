@@ -33,6 +33,7 @@ from glow.lowering.append import append
 from glow.lowering.loops_to_llvm.layout import (
     POINTER,
     element_of,
+    integer_width,
     lanes_of,
     register_type,
 )
@@ -369,13 +370,8 @@ class LlvmBuilder:
         )
 
 
-@bounded_cache
-def _boolean_bytes(type_: Attribute) -> Attribute | None:
-    if element_of(type_) == i1:
-        return register_type(i8, lanes_of(type_))
-    return None
-
-
 def boolean_bytes(type_: Attribute) -> Attribute:
     """Returns the type in memory of a register: bytes for i1, else the type itself."""
-    return _boolean_bytes(type_) or type_
+    if integer_width(element_of(type_)) == 1:
+        return register_type(i8, lanes_of(type_))
+    return type_

@@ -60,10 +60,13 @@ def conversion(
     def rule(low: FunctionLowering, op: Operation) -> None:
         builder = low.builder
         element = low.layout(op.results[0]).element
+        types: dict[int, Attribute] = {}  # By identity, as hashing a type is dear.
 
         def convert(register: SSAValue) -> SSAValue:
-            type_ = with_element(register.type, element)
-            return builder.emit(op_class, (register,), type_, properties)
+            found = types.get(id(register.type))
+            if found is None:
+                found = types[id(register.type)] = with_element(register.type, element)
+            return builder.emit(op_class, (register,), found, properties)
 
         registers = low.registers(op.operands[0])
         low.set_registers(op.results[0], map_registers(low, registers, convert))
@@ -77,6 +80,13 @@ def with_element(type_: Attribute, element: Attribute) -> Attribute:
     if is_vector(type_):
         return VectorType(element, type_.get_shape())
     return element
+
+
+@bounded_cache
+def rounding_conversion(type_: Attribute) -> tuple[str, Attribute]:
+    """Returns the intrinsic from floats to the nearest i32, and the type of its result."""
+    words = with_element(type_, i32)
+    return f"llvm.lrint{mangled('', words)}{mangled('', type_)}", words
 
 
 def index_cast(low: FunctionLowering, op: arith.IndexCastOp) -> None:
@@ -141,9 +151,7 @@ def float_to_signed(low: FunctionLowering, op: arith.FPToSIOp) -> None:
         if (number := nearest(low, register)) is not None:
             registers.append(number)
             continue
-        type_ = with_element(register.type, i32)
-        source, target = mangled("", register.type), mangled("", type_)
-        name = f"llvm.lrint{target}{source}"
+        name, type_ = rounding_conversion(register.type)
         registers.append(low.builder.intrinsic(name, (register,), type_))
     low.set_registers(op.result, registers)
 

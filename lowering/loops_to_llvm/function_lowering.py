@@ -18,6 +18,7 @@ from xdsl.dialects.llvm import LLVMFunctionType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from glow.lowering.append import operations_of
 from glow.lowering.loops_to_llvm.affine import ZERO, AffineForm, variable
 from glow.lowering.loops_to_llvm.builder import LlvmBuilder
 from glow.lowering.loops_to_llvm.layout import (
@@ -278,7 +279,7 @@ class FunctionLowering:
     def lower_block(self, block: Block) -> None:
         """Lowers the ops of a block in order."""
         rules = self.rules
-        for op in block.ops:
+        for op in operations_of(block):
             rule = rules.get(type(op))
             if rule is None:
                 raise DiagnosticException(f"loops-to-llvm: no lowering for {op.name}")

@@ -120,11 +120,13 @@ def store(low: FunctionLowering, op: memref.StoreOp | vector.StoreOp) -> None:
 
 
 def transfer_read(low: FunctionLowering, op: vector.TransferReadOp) -> None:
-    read(low, op, op.source, op.indices, permutation(op.permutation_map))
+    source, *indices, _padding = op.operands
+    read(low, op, source, indices, permutation(op.permutation_map))
 
 
 def transfer_write(low: FunctionLowering, op: vector.TransferWriteOp) -> None:
-    write(low, op.vector, op.source, op.indices, permutation(op.permutation_map))
+    value, target, *indices = op.operands
+    write(low, value, target, indices, permutation(op.permutation_map))
 
 
 def prefetch(low: FunctionLowering, op: PrefetchOp) -> None:
@@ -200,20 +202,22 @@ def contiguous_read(
     """Returns rows that are contiguous in memory, or one element repeated."""
     builder = low.builder
     pointer, distance = address
+    chunks = list(zip(layout.chunks, layout.row_types, strict=True))
     places = [
-        (row + (first * strides[-1] if strides else 0), type_)
+        (row + (first * strides[-1] if strides else 0), width, type_)
         for row in row_offsets(layout, strides)
-        for (first, _), type_ in zip(layout.chunks, layout.row_types, strict=True)
+        for (first, width), type_ in chunks
     ]
-    slots = {place: k for k, place in reversed(list(enumerate(places)))}
+    # Equal widths are equal types, which are dear to hash.
+    slots = {place[:2]: k for k, place in reversed(list(enumerate(places)))}
 
     def load_row(slot: int) -> SSAValue:
-        offset, type_ = places[slot]
+        offset, _, type_ = places[slot]
         alignment = low.alignment(layout, type_)
         return builder.load(pointer, distance + offset, type_, alignment)
 
     def load_repeated(slot: int) -> SSAValue:
-        offset, type_ = places[slot]
+        offset, _, type_ = places[slot]
         alignment = layout.element_bytes
         element = builder.load(pointer, distance + offset, layout.element, alignment)
         return builder.splat(element, type_)
@@ -221,7 +225,7 @@ def contiguous_read(
     repeats = bool(strides) and strides[-1] == 0
     return LazyRegisters(
         load_repeated if repeats else load_row,
-        [slots[place] for place in places],
+        [slots[place[:2]] for place in places],
         source=ReadSource(pointer, distance, strides),
     )
 

@@ -81,8 +81,8 @@ def problem_of(op: Operation) -> str | None:
     problem = check(op) if check is not None else None
     if problem is not None:
         return problem
-    for type_ in op.result_types:
-        problem = layout_problem(type_)
+    for result in op.results:
+        problem = layout_problem(result.type)
         if problem is not None:
             return problem
     return None
