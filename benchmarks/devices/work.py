@@ -94,6 +94,7 @@ MULTIPLY_ADDS: Mapping[type[Operation], Count] = {
     cpu.Conv2dOp: _blocked,
     cpu.DepthwiseConv2dOp: _grouped,
     cpu.GroupedConv2dOp: _grouped,
+    cpu.Int8BatchMatmulOp: _batched,
     cpu.Int8Conv2dOp: _blocked,
     cpu.Int8MatmulOp: _matmul,
     cpu.MatmulOp: _matmul,

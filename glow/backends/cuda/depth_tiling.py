@@ -60,7 +60,7 @@ def choose_parts(spec: ContractionSpec, machine: GpuMachine) -> PartSumsSpec | N
     for parts in depth_parts(spec):
         product = product_of(part_product(spec, parts))
         cost = tile_cost(product, choose_tile(product, machine), machine)
-        sums = PartSumsSpec(replace(spec, tile=ANY_TILE), parts)
+        sums = PartSumsSpec(replace(spec, tile=ANY_TILE, points=None), parts)
         seconds = sums_seconds(sums, machine)
         if cost is not None and (total := cost.seconds + seconds) < bound:
             best, bound = sums, total

@@ -34,7 +34,7 @@ from glow.backends.cuda.kernel_lowering import (
     KernelLowering,
 )
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
-from glow.backends.cuda.kernels.tensor_core_tile import U8
+from glow.backends.cuda.kernels.tiles.tensor_core_tile import U8
 from glow.backends.cuda.warpgroup_to_llvm import RULES as WARPGROUP_RULES
 from glow.dialects import arith
 from glow.dialects.errors import GlowError
@@ -176,22 +176,24 @@ def truncate_float(low: FunctionLowering, op: arith.TruncFOp) -> None:
     low.set_registers(op.result, rounded)
 
 
-PRODUCTS: Mapping[Attribute, tuple[str, Attribute]] = {
-    f16: ("m16n8k16.row.col.f32.f32", VectorType(f16, [2])),
-    bf16: ("m16n8k16.row.col.bf16", i32),
-    f32: ("m16n8k8.row.col.tf32", i32),
-    i8: ("m16n8k32.row.col.s8", i32),
-    U8: ("m16n8k32.row.col.u8.s8", i32),
+PRODUCTS: Mapping[tuple[Attribute, Attribute], tuple[str, Attribute]] = {
+    (f16, f16): ("m16n8k16.row.col.f32.f32", VectorType(f16, [2])),
+    (bf16, bf16): ("m16n8k16.row.col.bf16", i32),
+    (f32, f32): ("m16n8k8.row.col.tf32", i32),
+    (i8, i8): ("m16n8k32.row.col.s8", i32),
+    (i8, U8): ("m16n8k32.row.col.s8.u8", i32),
+    (U8, i8): ("m16n8k32.row.col.u8.s8", i32),
+    (U8, U8): ("m16n8k32.row.col.u8", i32),
 }
-"""LLVM's name of a product of fragments by the first one's elements, and the type of a register
-of a factor.
+"""LLVM's name of a product of fragments by the elements of both, and the type of a register of a
+factor.
 """
 
 
 def multiply_matrices(low: FunctionLowering, op: nvgpu.MmaSyncOp) -> None:
     assert isinstance(low, KernelLowering)
     builder = low.builder
-    name, register = PRODUCTS[element_of(op.a.type)]
+    name, register = PRODUCTS[element_of(op.a.type), element_of(op.b.type)]
     words = [word for x in (op.a, op.b) for word in low.words_of(x, register)]
     rows, sums = low.registers(op.c), low.sums_of(op.c)
     element = element_of(op.c.type)

@@ -20,7 +20,7 @@ from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel, barrier_names
-from glow.backends.cuda.kernels.tensor_core_tile import U8
+from glow.backends.cuda.kernels.tiles.tensor_core_tile import U8
 from glow.dialects import llvm
 from glow.dialects.gpu import bulk_copies, nvgpu, warpgroups
 from glow.dialects.tensor_types import element_of

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 
 from glow.backends.cuda.kernels.contraction_spec import (
     ContractionSpec,
+    Factor,
     GpuTile,
     MatrixFactor,
     Pair,
@@ -43,6 +44,10 @@ class Product:
     """Whether both factors are matrices of which tensor maps bring tiles."""
     has_depth_rows: bool = False
     """Whether rows of both factors run along the depth."""
+    has_sums: tuple[bool, bool] = (False, False)
+    """Whether the rows of the first factor, and the columns of the second one, are summed up."""
+    has_turned: tuple[bool, bool] = (False, False)
+    """Whether the bytes of each factor lie along m or n, of which threads make registers."""
     factor_elements: int | None = None
     """The elements of both factors' buffers, where these are fewer than those multiplied."""
 
@@ -144,16 +149,26 @@ def product_of(spec: ContractionSpec) -> Product:
     """The product that a contraction computes."""
     sizes = (spec.batch, spec.m, spec.n, spec.k)
     widths = (spec.a.width, spec.b.width)
-    factors = (spec.a, spec.b)
+    factors, points = (spec.a, spec.b), spec.points
+    has_depth_rows = all(factor.is_depth_contiguous for factor in factors)
     return Product(
         *sizes,
         spec.element,
         spec.precision,
         widths,
         has_maps(spec),
-        all(factor.is_depth_contiguous for factor in factors),
+        # Warpgroups take no zero points.
+        has_depth_rows and points is None,
+        (False, False) if points is None else (points.second, points.first),
+        (has_turned(spec.a), has_turned(spec.b)),
         sum(factor.type.element_count() for factor in factors),
     )
+
+
+def has_turned(factor: Factor) -> bool:
+    """Whether a factor is bytes whose rows run along m or n."""
+    is_bytes = types.byte_width(factor.type.element_type) == 1
+    return is_bytes and not factor.is_depth_contiguous
 
 
 def has_maps(spec: ContractionSpec) -> bool:

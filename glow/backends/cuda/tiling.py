@@ -37,6 +37,9 @@ BASE_REGISTERS = 40
 """Addresses, strides, what a loop needs: what `ptxas` takes for kernels with little else."""
 WORD_REGISTERS = 8
 """The same where each element is by itself in a window, and may be outside of the image."""
+TURNED = 16
+"""The registers, and the instructions of a step, of 16 rows or columns that bytes lie along: eight
+pairs are loaded, and put together by as many permutations."""
 STEP_INSTRUCTIONS = 40
 """Of a warp in a step, whatever it multiplies: places of copies, the loop, the barrier."""
 STAGES = (2, 3, 4)
@@ -44,6 +47,8 @@ WARPS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (4, 1), (2, 4), (4, 2))
 WARP_TILES = (16, 32, 64)
 THREAD_TILES = (4, 8)
 DEPTH_BYTES = (64, 128)
+NARROW_DEPTH = 32
+"""That of bytes which are copied one by one: as many elements as others have."""
 
 
 def registers_of(product: Product, tile: GpuTile) -> int:
@@ -54,11 +59,18 @@ def registers_of(product: Product, tile: GpuTile) -> int:
         held = rows * columns + 4 * (rows + columns)
     else:
         parts = 2 if product.is_split else 1
-        fragments = tile.warp_rows // 16 * 4 + tile.warp_columns // 8 * 2
-        held = tile.warp_rows * tile.warp_columns // WARP + parts * fragments
-    narrow = product.widths is not None and 1 in product.widths
-    copy = WORD_REGISTERS if narrow else COPY_REGISTERS
+        rows, columns = tile.warp_rows // 16, tile.warp_columns // 8
+        held = 4 * rows * columns + parts * (4 * rows + 2 * columns)
+        held += 4 * (rows * product.has_sums[0] + columns * product.has_sums[1])
+        held += TURNED * turned_sixteens(product, tile)
+    copy = WORD_REGISTERS if is_narrow(product) else COPY_REGISTERS
     return BASE_REGISTERS + held + ceil(copy * copies_of(product, tile))
+
+
+def turned_sixteens(product: Product, tile: GpuTile) -> int:
+    """The 16 rows and 16 columns of a warp of which threads make registers."""
+    rows, columns = tile.warp_rows // 16, tile.warp_columns // 16
+    return rows * product.has_turned[0] + columns * product.has_turned[1]
 
 
 def issued(product: Product, tile: GpuTile) -> float:
@@ -72,6 +84,8 @@ def issued(product: Product, tile: GpuTile) -> float:
     steps = depth * size // 32
     rows, columns = tile.warp_rows // 16, tile.warp_columns // 8
     loads, sums = rows + columns / 2, rows * columns * product.products
+    loads += TURNED * turned_sixteens(product, tile)
+    sums += rows * product.has_sums[0] + columns * product.has_sums[1]
     # Rounding takes an addition, a mask and a difference an element.
     rounded = 4 * (4 * rows + 2 * columns) * (product.format == "tf32")
     return warps * steps * (loads + sums + rounded * (3 if product.is_split else 2) / 4)
@@ -126,6 +140,18 @@ def tile_cost(product: Product, tile: GpuTile, machine: GpuMachine) -> TileCost 
     return TileCost(seconds, registers, shared_bytes)
 
 
+def is_narrow(product: Product) -> bool:
+    """Whether elements of a factor are copied one by one."""
+    return product.widths is not None and 1 in product.widths
+
+
+def depths_of(product: Product) -> tuple[int, ...]:
+    """The bytes of the depth that tiles may have."""
+    if product.format == "i8" and is_narrow(product):
+        return (NARROW_DEPTH, *DEPTH_BYTES)
+    return DEPTH_BYTES
+
+
 def tiles(product: Product) -> Iterator[GpuTile]:
     """The tiles there are for a format."""
     is_scalar = product.format == "f32"
@@ -135,7 +161,7 @@ def tiles(product: Product) -> Iterator[GpuTile]:
         sides = THREAD_TILES if is_scalar else WARP_TILES
         rows, columns = (4, 8) if is_scalar else (1, 1)
         for row, column, depth_bytes, stages in pairs(
-            sides, sides, DEPTH_BYTES, STAGES
+            sides, sides, depths_of(product), STAGES
         ):
             sizes = row * rows * warps[0], column * columns * warps[1]
             yield GpuTile(*sizes, depth_bytes // product.size, warps, stages)

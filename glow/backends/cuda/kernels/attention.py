@@ -29,7 +29,7 @@ from glow.backends.cuda.kernels.contraction import reader_of
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
 from glow.backends.cuda.kernels.online_softmax import OnlineSoftmax, Rows
 from glow.backends.cuda.kernels.results import Piece, ResultStore
-from glow.backends.cuda.kernels.shared_tile import Reader, SharedTile, TileShape
+from glow.backends.cuda.kernels.tiles.shared_tile import Reader, SharedTile, TileShape
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Condition, Index

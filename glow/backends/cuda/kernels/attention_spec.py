@@ -15,10 +15,10 @@ from glow.backends.cuda.kernels.contraction_spec import (
     MatrixFactor,
     MatrixResult,
     Precision,
-    tile_row_elements,
 )
-from glow.backends.cuda.kernels.shared_tile import BANK_CHUNKS
+from glow.backends.cuda.kernels.gpu_builder import tile_row_elements
 from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
+from glow.backends.cuda.kernels.tiles.shared_tile import BANK_CHUNKS
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue
 

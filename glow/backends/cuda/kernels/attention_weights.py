@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from glow.backends.cuda.kernels.attention_spec import AttentionSpec
-from glow.backends.cuda.kernels.fma_tile import LANES, FmaTile
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder
 from glow.backends.cuda.kernels.results import Piece
-from glow.backends.cuda.kernels.shared_tile import SharedTile, TileShape
-from glow.backends.cuda.kernels.tensor_core_tile import Fragment, TensorCoreTile
+from glow.backends.cuda.kernels.tiles.fma_tile import LANES, FmaTile
+from glow.backends.cuda.kernels.tiles.shared_tile import SharedTile, TileShape
+from glow.backends.cuda.kernels.tiles.tensor_core_tile import Fragment, TensorCoreTile
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Index

@@ -13,7 +13,8 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute
 
-from glow.backends.cuda.kernels.contraction_spec import Place, copied_elements
+from glow.backends.cuda.kernels.contraction_spec import Place
+from glow.backends.cuda.kernels.gpu_builder import copied_elements
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import LoopBuilder
 from glow.lowering.loop_builder.index_builder import Condition, Index

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.dialects.gpu import DimensionEnum
 from xdsl.ir import SSAValue
 
@@ -24,11 +25,12 @@ from glow.backends.cuda.kernels.contraction_spec import (
     WarpgroupTile,
 )
 from glow.backends.cuda.kernels.copied_contraction import build_copied
-from glow.backends.cuda.kernels.fma_tile import FmaTile
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
 from glow.backends.cuda.kernels.results import ResultStore
-from glow.backends.cuda.kernels.shared_tile import Reader, SharedTile, TileShape
-from glow.backends.cuda.kernels.tensor_core_tile import TensorCoreTile
+from glow.backends.cuda.kernels.tiles.byte_tile import ByteTile
+from glow.backends.cuda.kernels.tiles.fma_tile import FmaTile
+from glow.backends.cuda.kernels.tiles.shared_tile import Reader, SharedTile, TileShape
+from glow.backends.cuda.kernels.tiles.tensor_core_tile import TensorCoreTile
 from glow.backends.cuda.kernels.warpgroup_contraction import (
     build_warpgroup_contraction,
 )
@@ -42,7 +44,9 @@ def reader_of(spec: ContractionSpec, factor: Factor) -> Reader:
     if not spec.has_tensor_cores:
         return "threads"
     size = types.byte_width(spec.element)
-    return "matrices" if factor.is_depth_contiguous or size == 2 else "words"
+    if factor.is_depth_contiguous or size == 2:
+        return "matrices"
+    return "bytes" if size == 1 else "words"
 
 
 class Contraction:
@@ -64,8 +68,16 @@ class Contraction:
             )
             if (reader := reader_of(spec, factor))
         ]
-        kind = TensorCoreTile if spec.has_tensor_cores else FmaTile
-        self.sums = kind(b, spec, *self.tiles)
+        self.sums = self.block_sums()
+
+    def block_sums(self) -> FmaTile | TensorCoreTile:
+        """What multiplies the tiles, and has the sums of a block."""
+        b, spec = self.b, self.spec
+        if not spec.has_tensor_cores:
+            return FmaTile(b, spec, *self.tiles)
+        if isinstance(spec.element, IntegerType):
+            return ByteTile(b, spec, *self.tiles, points=self.buffers[3:4])
+        return TensorCoreTile(b, spec, *self.tiles)
 
     def fill(self, number: Index, stage: Index) -> None:
         """Begins to copy the tiles of both factors."""

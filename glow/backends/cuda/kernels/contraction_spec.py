@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 from xdsl.dialects.builtin import IntegerType, MemRefType, f32, i32
 from xdsl.ir import Attribute
 
-from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, WARP
+from glow.backends.cuda.kernels.gpu_builder import WARP, copied_elements
 from glow.dialects.gpu.warpgroups import ROWS, WARPGROUP
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import LoopBuilder
@@ -55,13 +55,6 @@ class Factor(Protocol):
     def locate(self, b: LoopBuilder, batch: Index, outer: Index, depth: Index) -> Place:
         """Where an element lies, of those inside of the extents."""
         ...
-
-
-def copied_elements(extent: int, element: Attribute) -> int:
-    """The elements that a copy takes of rows of that extent, so that all are aligned."""
-    size = types.byte_width(element)
-    widths = [bytes_ // size for bytes_ in (16, 8, 4) if bytes_ >= size]
-    return next((width for width in widths if extent % width == 0), 1)
 
 
 @dataclass(frozen=True)
@@ -318,6 +311,16 @@ class WarpgroupTile(GpuTile):
         return self.rows // (ROWS * self.groups)
 
 
+class ZeroPoints(NamedTuple):
+    """The zero points of two computed factors of bytes, a buffer behind them: [2] of i32."""
+
+    first: bool
+    """Whether that of the first may be another than 0."""
+    second: bool
+    is_unsigned: bool
+    """Whether the bytes of the second factor are."""
+
+
 Precision = Literal["exact", "default", "fast"]
 """Of f32: fused multiply-adds, three products of TF32, or one."""
 
@@ -326,7 +329,7 @@ Precision = Literal["exact", "default", "fast"]
 class ContractionSpec:
     """A contraction of `batch` products m x n x k.
 
-    Arguments of the kernel: C, A, B, then the epilogue's operands.
+    Arguments of the kernel: C, A, B, the zero points, then the epilogue's operands.
     """
 
     batch: int
@@ -343,6 +346,12 @@ class ContractionSpec:
     """The byte around images of the first factor."""
     is_unsigned: bool = False
     """Whether the bytes of the first factor are unsigned."""
+    points: ZeroPoints | None = None
+
+    @property
+    def is_second_unsigned(self) -> bool:
+        """Whether the bytes of the second factor are unsigned."""
+        return self.points is not None and self.points.is_unsigned
 
     @property
     def element(self) -> Attribute:
@@ -386,9 +395,5 @@ class ContractionSpec:
             types.memref_type(shapes[layout], element)
             for layout, element in zip(layouts, elements, strict=True)
         ]
-        return [result, self.a.type, self.b.type, *operands]
-
-
-def tile_row_elements(element: Attribute) -> int:
-    """The elements of 16 bytes."""
-    return TILE_BYTES // types.byte_width(element)
+        points = [] if self.points is None else [types.memref_type((2,), i32)]
+        return [result, self.a.type, self.b.type, *points, *operands]

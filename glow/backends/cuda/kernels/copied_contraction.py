@@ -32,7 +32,7 @@ from glow.backends.cuda.kernels.contraction_spec import (
 )
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.backends.cuda.kernels.results import ResultStore
-from glow.backends.cuda.kernels.shared_tile import SharedTile, TileShape
+from glow.backends.cuda.kernels.tiles.shared_tile import SharedTile, TileShape
 from glow.backends.cuda.kernels.warpgroup_builder import (
     KINDS,
     ProductKind,

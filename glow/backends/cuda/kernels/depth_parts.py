@@ -85,7 +85,10 @@ def part_product(spec: ContractionSpec, parts: int) -> ContractionSpec:
 
 @dataclass(frozen=True)
 class PartSumsSpec:
-    """The sums of the parts of a product. Arguments: C, S, then the epilogue's operands."""
+    """The sums of the parts of a product. Arguments: C, S, then the epilogue's operands.
+
+    The parts have the zero points, and the product that is added up has none.
+    """
 
     product: ContractionSpec
     parts: int

@@ -282,6 +282,18 @@ class GpuBuilder(LoopBuilder):
         return self.value(nvgpu.MmaSyncOp, (a, b, c), c.type, properties)
 
 
+def tile_row_elements(element: Attribute) -> int:
+    """The elements of 16 bytes."""
+    return TILE_BYTES // types.byte_width(element)
+
+
+def copied_elements(extent: int, element: Attribute) -> int:
+    """The elements that a copy takes of rows of that extent, so that all are aligned."""
+    size = types.byte_width(element)
+    widths = [bytes_ // size for bytes_ in (16, 8, 4) if bytes_ >= size]
+    return next((width for width in widths if extent % width == 0), 1)
+
+
 def shared_type(shape: tuple[int, ...], element: Attribute) -> MemRefType[Attribute]:
     """The type of memory that the threads of a block share."""
     return MemRefType(element, shape, memory_space=shared_memory.SHARED)

@@ -31,7 +31,10 @@ class ResultStore:
         self, b: GpuBuilder, spec: ContractionSpec, buffers: Sequence[SSAValue]
     ):
         self.b, self.spec = b, spec
-        self.target, self.operands = buffers[0], buffers[3:]
+        self.target, self.operands = (
+            buffers[0],
+            buffers[3 + (spec.points is not None) :],
+        )
 
     def store_rows(self, batch: Index, pieces: Iterable[Piece]) -> None:
         """Stores pieces, in one branch a row: with one a piece the assembler keeps the places of

@@ -53,6 +53,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
     ),
     "products": (
         cpu.BatchMatmulOp,
+        cpu.Int8BatchMatmulOp,
         cpu.PlainConv2dOp,
         glow.MatmulOp,
     ),

@@ -45,11 +45,12 @@ def launch_parts(
     spec: ContractionSpec, sums: PartSumsSpec, choice: Choice, buffers: Sequence[Buffer]
 ) -> Sequence[Invocation]:
     """The product of all parts of the depth, and their sums."""
-    result, a, b, *operands = buffers
+    taken = 3 + (spec.points is not None)
+    result, factors, operands = buffers[0], buffers[1:taken], buffers[taken:]
     scratch = Scratch(sums.sums_bytes)
     product = part_product(spec, sums.parts)
     product = replace(product, tile=choose_tile(product_of(product), choice.machine))
     return [
-        *launch("contraction", product, build_contraction, [scratch, a, b]),
+        *launch("contraction", product, build_contraction, [scratch, *factors]),
         *launch("part_sums", sums, build_part_sums, [result, scratch, *operands]),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f32, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
@@ -14,15 +14,18 @@ from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
     DynamicBatchMatmul,
     dense_strides,
 )
+from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.program.program import Invocation
 from glow.backends.cpu.selection.common import epilogue_of
 from glow.backends.cpu.selection.convolution import window_of
+from glow.backends.cpu.selection.integers import int8_batch_matmul_spec
 from glow.backends.cpu.selection.matmul import batch_matmul_spec, operand_strides
 from glow.backends.cuda.kernels.contraction_spec import (
     ContractionSpec,
     ImageFactor,
     ImageResult,
     MatrixFactor,
+    ZeroPoints,
 )
 from glow.backends.cuda.kernels.gpu_builder import MOST_BLOCKS
 from glow.backends.cuda.kernels.strided import StridedFactor, StridedResult
@@ -83,9 +86,17 @@ def strided(
     problem = other_elements(op, epilogue) or apart(shapes)
     if problem is not None:
         return problem
-    element, batch = element_of(op.ins[0]), shapes.batch
+    spec = strided_spec(shapes, element_of(op.ins[0]), epilogue)
+    return launched(spec, choice, [op.outs[0], *op.ins])
+
+
+def strided_spec(
+    shapes: DynamicBatchMatmul, element: Attribute, epilogue: Epilogue | None
+) -> ContractionSpec:
+    """The contraction of matrices that lie in any order of axes."""
+    batch = shapes.batch
     rows, columns, depth = shapes.rows, shapes.columns, shapes.depth
-    spec = ContractionSpec(
+    return ContractionSpec(
         prod(batch),
         rows,
         columns,
@@ -96,7 +107,6 @@ def strided(
         SMALLEST,
         epilogue=epilogue,
     )
-    return launched(spec, choice, [op.outs[0], *op.ins])
 
 
 def _batch_matmul(
@@ -105,6 +115,28 @@ def _batch_matmul(
     lhs, rhs, *epilogue_operands = op.ins
     shapes = batch_matmul_spec(op.attributes_view(), op.outs[0], lhs, rhs)
     return strided(op, choice, shapes, epilogue_of(op, epilogue_operands))
+
+
+def _int8_batch_matmul(
+    op: instr.InstructionOp, choice: Choice
+) -> Sequence[Invocation] | str:
+    """Unsigned bytes times signed or unsigned ones, with the zero points of both."""
+    lhs, rhs, points, *epilogue_operands = op.ins
+    shapes = int8_batch_matmul_spec(op.attributes_view(), op.outs[0], lhs, rhs)
+    if (problem := apart(shapes)) is not None:
+        return problem
+    spec = strided_spec(shapes, i8, epilogue_of(op, epilogue_operands))
+    known = zero_points(shapes)
+    spec = replace(spec, is_unsigned=True, points=known)
+    factors = [lhs, rhs] if known is None else [lhs, rhs, points]
+    return launched(spec, choice, [op.outs[0], *factors, *epilogue_operands])
+
+
+def zero_points(shapes: Int8BatchMatmulSpec) -> ZeroPoints | None:
+    """Those that may be others than 0: the plain one of unsigned bytes is 128."""
+    is_unsigned = not shapes.signed_b
+    first, second = not shapes.plain_a, is_unsigned or not shapes.plain_b
+    return ZeroPoints(first, second, is_unsigned) if first or second else None
 
 
 def _matmul(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation] | str:
@@ -170,6 +202,7 @@ def _plain_conv2d(
 
 ROWS: Mapping[type[Operation], Row] = {
     cpu.BatchMatmulOp: _batch_matmul,
+    cpu.Int8BatchMatmulOp: _int8_batch_matmul,
     cpu.PlainConv2dOp: _plain_conv2d,
     glow.MatmulOp: _matmul,
 }

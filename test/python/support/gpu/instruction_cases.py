@@ -8,15 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
 
-from glow.backends.cpu.program.program import Invocation
+from glow.backends.cpu.program.program import Invocation, Scratch
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.backends.cuda.selection import threads_of
 from glow.backends.cuda.selection.choice import Choice
-from glow.backends.cuda.selection.common import ThreadRequest
+from glow.backends.cuda.selection.common import Buffer, ThreadRequest
 from glow.dialects import instr
 from glow.dialects.node import element_of, shape_of
 from glow.dialects.weight_table import dtype_of
@@ -102,7 +100,7 @@ class InstructionCase:
     def simulate(self) -> tuple[list[Array], Report]:
         """The results, over 77s, and what the last kernel cost."""
         arguments = self.function.body.block.args
-        buffers: dict[SSAValue, Array] = {
+        buffers: dict[Buffer, Array] = {
             value: each for value, each in zip(arguments, self.inputs, strict=False)
         }
         outs = list(self.instruction.outs)
@@ -110,10 +108,15 @@ class InstructionCase:
             buffers[out] = np.full(shape_of(out), 77, dtype_of(element_of(out)))
         report = Report()
         for kernel, call in zip(self.kernels, self.calls, strict=True):
-            taken = [buffers[value] for value in call.buffers]
             types_ = kernel.function.function_type.inputs
+            for type_, value in zip(types_, call.buffers, strict=True):
+                assert types.is_memref(type_)
+                if isinstance(value, Scratch) and value not in buffers:
+                    element = dtype_of(type_.element_type)
+                    buffers[value] = np.full(type_.get_shape(), 77, element)
+            taken = [buffers[value] for value in call.buffers]
             for type_, array in zip(types_, taken, strict=True):
-                assert isinstance(type_, MemRefType)
+                assert types.is_memref(type_)
                 assert types.byte_width(type_.element_type) == array.itemsize
                 assert type_.element_count() == array.size
             report = run_kernel(kernel.function, [as_stored(each) for each in taken])

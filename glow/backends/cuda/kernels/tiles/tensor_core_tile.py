@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec
 from glow.backends.cuda.kernels.gpu_builder import WARP, GpuBuilder
 from glow.backends.cuda.kernels.results import Piece
-from glow.backends.cuda.kernels.shared_tile import SharedTile
+from glow.backends.cuda.kernels.tiles.shared_tile import SharedTile
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Index
@@ -74,12 +74,21 @@ class TensorCoreTile:
         self, left: Sequence[Fragment], stage: Index, k: Index, sums: Sequence[SSAValue]
     ) -> list[SSAValue]:
         """The sums after the positions from k on, with fragments of the first factor."""
-        totals = list(sums)
         right = [
             fragment
             for j in range(0, self.columns, 2)
             for fragment in self.column_fragments(stage, j, k)
         ]
+        return self.products(left, right, sums)
+
+    def products(
+        self,
+        left: Sequence[Fragment],
+        right: Sequence[Fragment],
+        sums: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        """The sums after the products of fragments."""
+        totals = list(sums)
         for number in range(len(totals)):
             i, j = divmod(number, self.columns)
             totals[number] = self.product(left[i], right[j], totals[number])
@@ -128,8 +137,12 @@ class TensorCoreTile:
             column = b.add(first, b.mul(side, 8))
         place = tile.place(stage, row, column)
         transpose = not tile.shape.factor.is_depth_contiguous
-        read = U8 if self.spec.is_unsigned else types.element_of(tile.memory)
+        read = self.element(tile, self.spec.is_unsigned)
         return self.split(b.load_matrices(tile.memory, place, 4, transpose, read))
+
+    def element(self, tile: SharedTile, is_unsigned: bool) -> Attribute:
+        """What the elements of a tile are multiplied as."""
+        return U8 if is_unsigned else types.element_of(tile.memory)
 
     def column_fragments(self, stage: Index, j: int, k: Index) -> list[Fragment]:
         """The j-th and the next 8 columns of the second factor."""
@@ -147,7 +160,8 @@ class TensorCoreTile:
             column = b.add(first, b.mul(upper, 8))
         place = tile.place(stage, row, column)
         transpose = not tile.shape.factor.is_depth_contiguous
-        both = b.load_matrices(tile.memory, place, 4, transpose)
+        read = self.element(tile, self.spec.is_second_unsigned)
+        both = b.load_matrices(tile.memory, place, 4, transpose, read)
         return [self.split(b.shuffle(both, both, x)) for x in ((0, 1), (2, 3))]
 
     def words(
@@ -171,12 +185,15 @@ class TensorCoreTile:
 
     def pieces(self, m: Index, n: Index, sums: Sequence[SSAValue]) -> Iterator[Piece]:
         """The results of a thread, for a tile at (m, n)."""
-        b = self.b
-        row = b.add(b.add(m, self.first_row), self.group)
+        b, rows = self.b, self.result_rows(m)
         column = b.add(b.add(n, self.first_column), b.mul(self.member, 2))
-        rows = [b.add(row, 8 * number) for number in range(2 * self.rows)]
         for number, total in enumerate(sums):
             i, j = divmod(number, self.columns)
             at = b.add(column, j * COLUMNS)
             for half in range(2):
                 yield Piece(b.extract(total, half), rows[2 * i + half], at)
+
+    def result_rows(self, m: Index) -> list[Index]:
+        """The rows of a thread's results, two of each fragment."""
+        row = self.b.add(self.b.add(m, self.first_row), self.group)
+        return [self.b.add(row, 8 * number) for number in range(2 * self.rows)]

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec
 from glow.backends.cuda.kernels.gpu_builder import WARP, GpuBuilder
 from glow.backends.cuda.kernels.results import Piece
-from glow.backends.cuda.kernels.shared_tile import BANK_CHUNKS, SharedTile
+from glow.backends.cuda.kernels.tiles.shared_tile import BANK_CHUNKS, SharedTile
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Index
 

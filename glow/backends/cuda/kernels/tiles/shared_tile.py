@@ -5,6 +5,9 @@ the row (a swizzle), so that lanes that read one column of eight rows meet in no
 
     row 0   chunks 0 1 2 3      row 2   chunks 1 0 3 2
     row 1   chunks 0 1 2 3      row 3   chunks 1 0 3 2    (rows of 64 bytes)
+
+Of bytes whose rows run along m or n a lane reads two of each of four rows, its neighbours of the
+next four: with the chunks the rows themselves change places.
 """
 
 from __future__ import annotations
@@ -18,19 +21,26 @@ from xdsl.ir import SSAValue
 from glow.backends.cuda.kernels.contraction_spec import (
     ContractionSpec,
     Factor,
+)
+from glow.backends.cuda.kernels.gpu_builder import (
+    SHARED_ALIGNMENT,
+    GpuBuilder,
     tile_row_elements,
 )
-from glow.backends.cuda.kernels.gpu_builder import SHARED_ALIGNMENT, GpuBuilder
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Condition, Index
 
 BANK_CHUNKS = 8
 """The chunks of 16 bytes that all banks hold."""
 
-Reader = Literal["matrices", "words", "pairs", "threads", "rows"]
+Reader = Literal["matrices", "words", "pairs", "threads", "rows", "bytes"]
 """What reads a tile: `ldmatrix`, which takes 16 bytes of each of eight rows; lanes of tensor
 cores, which take words of four rows of the depth, or of each second one of eight; threads, which
-take one position of the depth at a time; or threads that wrote eight columns of four rows."""
+take one position of the depth at a time; threads that wrote eight columns of four rows; or lanes
+of tensor cores, which take two bytes of each of four rows."""
+
+ROW_BYTES = 4
+"""The bytes along the depth of a register, which are of as many rows."""
 
 SPREADS = {"words": 1, "pairs": 2, "rows": 1}
 """The rows after which those move on that four rows are read, or written, of at once."""
@@ -71,8 +81,15 @@ class TileShape:
                 2 * self.chunk,
             )
         chunks = self.columns // self.chunk
-        row = b.floordiv(row, max(1, BANK_CHUNKS // chunks))
+        rows = ROW_BYTES if self.reader == "bytes" else max(1, BANK_CHUNKS // chunks)
+        row = b.floordiv(row, rows)
         return b.mul(b.remainder(row, min(chunks, BANK_CHUNKS)), self.chunk)
+
+    def stored_row(self, b: GpuBuilder, row: Index) -> Index:
+        """Which row of shared memory a row has."""
+        if self.reader != "bytes":
+            return row
+        return b.xor(row, b.remainder(b.floordiv(row, ROW_BYTES), ROW_BYTES))
 
 
 class SharedTile:
@@ -100,7 +117,7 @@ class SharedTile:
     def place(self, stage: Index, row: Index, column: Index) -> list[Index]:
         """The indices of an element, or of the first of a chunk."""
         column = self.b.xor(column, self.shape.swizzle(self.b, row))
-        return [self.stage(stage), row, column]
+        return [self.stage(stage), self.shape.stored_row(self.b, row), column]
 
     def fill(self, source: SSAValue, origins: Sequence[Index], stage: Index) -> None:
         """Copies the tile at (batch, m or n, k) into a stage, zeros beyond the extents."""
