@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _NUMBER = r"-?(?:\d[\w.+-]*+|inf|nan)"
 _MANY_NUMBERS = re.compile(
@@ -66,12 +67,15 @@ class UsageError(GlowError):
     """A command line that makes no sense; programs exit with 2 then."""
 
 
-def fail_unless(condition: bool, rule: str) -> None:
-    """Raise a VerifyException that names the broken rule of an operation."""
+def fail_unless(condition: bool, rule: str | Callable[[], str]) -> None:
+    """Raise a VerifyException that names the broken rule of an operation.
+
+    A function makes the text only where it is needed: types are dear to spell.
+    """
     if not condition:
         from xdsl.utils.exceptions import VerifyException
 
-        raise VerifyException(rule)
+        raise VerifyException(rule if isinstance(rule, str) else rule())
 
 
 class SequencesError(GlowError):

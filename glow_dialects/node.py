@@ -16,11 +16,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IndexType,
-    TensorType,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, TensorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -39,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
 from glow.dialects.attributes import operand_segments_attr as operand_segments_attr
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.errors import fail_unless as fail_unless
 from glow.dialects.locations import named_location as named_location
 from glow.dialects.locations import node_name as node_name
@@ -50,7 +47,7 @@ from glow.dialects.quantized import (
 )
 from glow.dialects.simplification import SimplifiesNode
 from glow.dialects.tensor_types import element_of as element_of
-from glow.dialects.tensor_types import is_static_tensor
+from glow.dialects.tensor_types import is_static_tensor, value_of
 from glow.dialects.tensor_types import memref_of as memref_of
 from glow.dialects.tensor_types import shape_of as shape_of
 from glow.dialects.tensor_types import tensor_of as tensor_of
@@ -261,7 +258,7 @@ class NodeOp(GlowOp):
         Raises VerifyException when a shape rule is broken, and where the result has a
         quantization of its own, which nothing but the caller can know.
         """
-        values = [SSAValue.get(operand) for operand in operands]
+        values = [value_of(operand) for operand in operands]
         declared = (definition := cls.get_irdl_definition()).properties
         properties = {
             name: attribute
@@ -300,6 +297,7 @@ class NodeOp(GlowOp):
         )
 
     @classmethod
+    @bounded_cache
     def _operand_segments(cls, count: int, has_predicate: bool) -> DenseArrayBase:
         """The segment sizes of `count` operands given in order."""
         remaining = count - has_predicate

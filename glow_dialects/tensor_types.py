@@ -12,12 +12,17 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects.bounded_cache import bounded_cache
 
 SHAPED = frozenset((TensorType, MemRefType, VectorType))
 """The usual ones: to ask whether a class is derived from an abstract one is dear."""
+
+
+def value_of(operand: SSAValue | Operation) -> SSAValue:
+    """A value, or the result of an operation of one; `SSAValue.get` takes long to ask."""
+    return operand if isinstance(operand, SSAValue) else SSAValue.get(operand)
 
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:

@@ -378,11 +378,13 @@ class ConvertOp(NodeOp):
         )
         fail_unless(
             mode == "nearest" or results[0].element_type == f8E8M0FNU,
-            f'round_mode "{mode}" is for f8E8M0FNU, not {results[0].element_type}',
+            lambda: (
+                f'round_mode "{mode}" is for f8E8M0FNU, not {results[0].element_type}'
+            ),
         )
         fail_unless(
             operands[0].get_shape() == results[0].get_shape(),
-            f"a conversion keeps the shape, not {operands[0]} to {results[0]}",
+            lambda: f"a conversion keeps the shape, not {operands[0]} to {results[0]}",
         )
 
 

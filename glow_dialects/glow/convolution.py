@@ -141,7 +141,7 @@ class Conv2dOp(NodeOp):
         if len(operands) > 2:
             fail_unless(
                 operands[2].get_shape() == shape[1:2],
-                f"the bias must have shape {shape[1]}, not {operands[2]}",
+                lambda: f"the bias must have shape {shape[1]}, not {operands[2]}",
             )
         return [tensor_type(shape, operands[0].element_type)]
 

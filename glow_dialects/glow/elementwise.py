@@ -70,8 +70,10 @@ def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         sizes = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
         fail_unless(
             len(sizes) <= 1,
-            "operands do not broadcast: shapes "
-            + ", ".join("x".join(map(str, shape)) or "scalar" for shape in shapes),
+            lambda: (
+                "operands do not broadcast: shapes "
+                + ", ".join("x".join(map(str, shape)) or "scalar" for shape in shapes)
+            ),
         )
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)

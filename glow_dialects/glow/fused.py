@@ -81,16 +81,20 @@ def verify_scalar_region(
     assert isinstance(block, Block)
     fail_unless(
         list(block.arg_types) == elements(operands),
-        "the region must take the operands' element types "
-        + ", ".join(map(str, elements(operands))),
+        lambda: (
+            "the region must take the operands' element types "
+            + ", ".join(map(str, elements(operands)))
+        ),
     )
     verify_self_contained(block)
     last = block.last_op
     fail_unless(
         isinstance(last, YieldOp)
         and [value.type for value in last.operands] == elements(results),
-        "the region must end in glow.yield of the results' element types "
-        + ", ".join(map(str, elements(results))),
+        lambda: (
+            "the region must end in glow.yield of the results' element types "
+            + ", ".join(map(str, elements(results)))
+        ),
     )
 
 

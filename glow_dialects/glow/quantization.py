@@ -218,8 +218,10 @@ def _eight_bits(element_type: Attribute) -> bool:
 def _check_integer_operands(operands: Types) -> None:
     fail_unless(
         all(_eight_bits(operand.element_type) for operand in operands),
-        "integer products take 8-bit elements, not "
-        + ", ".join(str(operand.element_type) for operand in operands),
+        lambda: (
+            "integer products take 8-bit elements, not "
+            + ", ".join(str(operand.element_type) for operand in operands)
+        ),
     )
     fail_unless(len(operands) in (2, 4), "give both zero points or none")
 

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import arith
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.small_types import is_small
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import LoopBuilder
@@ -101,12 +102,12 @@ class ScalarRegion:
             a.type if is_small(a.type) else types.signless(a.type)
             for a in self.block.args
         ]
-        lines = [", ".join(map(str, taken))]
+        lines = [", ".join(map(_spelled, taken))]
         for operation in self.block.ops:
             operands = ", ".join(str(numbers[value]) for value in operation.operands)
             properties = "" if operation in without else _properties_text(operation)
             name = "yield" if operation is self.block.last_op else operation.name
-            result_types = ", ".join(map(str, operation.result_types))
+            result_types = ", ".join(map(_spelled, operation.result_types))
             lines.append(f"{name}({operands}) {{{properties}}} : {result_types}")
             for result in operation.results:
                 numbers[result] = len(numbers)
@@ -194,5 +195,11 @@ def _properties_text(operation: Operation) -> str:
 
 def _attribute_text(attribute: Attribute) -> str:
     if isinstance(attribute, FloatAttr):
-        return f"{attribute.value.data!r} : {attribute.parameters[1]}"
+        return f"{attribute.value.data!r} : {_spelled(attribute.parameters[1])}"
+    return _spelled(attribute)
+
+
+@bounded_cache
+def _spelled(attribute: Attribute) -> str:
+    """The text of an attribute, which few recur of."""
     return str(attribute)

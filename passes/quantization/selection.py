@@ -25,8 +25,10 @@ from glow.passes.quantization.integer.lookup_tables import FUNCTIONS
 from glow.passes.quantization.profiling.instrument_profile import is_float_tensor
 from glow.passes.rewriting.operations import all_operations
 
-CARRIERS = (*ARITHMETIC, *MOVEMENT, *FUNCTIONS)
+CARRIERS = frozenset((*ARITHMETIC, *MOVEMENT, *FUNCTIONS))
 """Nodes that are quantized between products."""
+
+WEIGHTED = frozenset(PRODUCTS)
 
 
 def is_constant(value: SSAValue) -> bool:
@@ -36,8 +38,9 @@ def is_constant(value: SSAValue) -> bool:
 
 def is_weighted_product(op: Operation) -> bool:
     """Whether a node multiplies computed values by constant weights (and bias)."""
-    if not isinstance(op, tuple(PRODUCTS)):
+    if type(op) not in WEIGHTED:
         return False
+    assert isinstance(op, NodeOp)
     data, *constants = op.inputs
     attributes = op.attributes_view()
     return (
@@ -67,7 +70,7 @@ def is_linear_layer(op: Operation) -> bool:
 
 def is_kept(op: Operation, keep: Collection[str]) -> bool:
     """Whether the user wants a node in floats: by its name, its value's or its kind."""
-    return any(name in keep for name in names_of(op))
+    return bool(keep) and any(name in keep for name in names_of(op))
 
 
 def names_of(op: Operation) -> set[str]:
@@ -79,6 +82,8 @@ def names_of(op: Operation) -> set[str]:
 
 def check_keep(module: ModuleOp, keep: Collection[str]) -> None:
     """Raise GlowError for names in `keep` that nothing has."""
+    if not keep:
+        return
     known = {kind.name.partition(".")[2] for kind in glow.Glow.operations}
     for op in all_operations(module):
         known |= names_of(op)
@@ -103,7 +108,7 @@ def select_nodes(block: Block, keep: Collection[str]) -> dict[Operation, None]:
         op: None
         for op in block.ops
         if not is_kept(op, keep)
-        and (is_weighted_product(op) or (isinstance(op, CARRIERS) and activations(op)))
+        and (is_weighted_product(op) or (type(op) in CARRIERS and activations(op)))
     }
     while True:
         rejected = [op for op in chosen if not _fits(op, chosen)]
@@ -115,7 +120,7 @@ def select_nodes(block: Block, keep: Collection[str]) -> dict[Operation, None]:
 
 def _fits(op: Operation, chosen: Collection[Operation]) -> bool:
     """Whether a node has only quantized neighbours, unless it is a product."""
-    if isinstance(op, tuple(PRODUCTS)):
+    if type(op) in WEIGHTED:
         return True
     return all(value.owner in chosen for value in activations(op)) and all(
         use.operation in chosen for result in op.results for use in result.uses
@@ -153,7 +158,7 @@ def quantized_values(
 
 def is_summand(value: SSAValue) -> bool:
     """Whether a value goes from a product into a sum only."""
-    if not isinstance(value.owner, tuple(PRODUCTS)) or not value.has_one_use():
+    if type(value.owner) not in WEIGHTED or not value.has_one_use():
         return False
     return isinstance(next(iter(value.uses)).operation, glow.AddOp)
 

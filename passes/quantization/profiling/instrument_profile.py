@@ -27,11 +27,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
 from glow.dialects.function_attributes import OUTPUT_NAMES
 from glow.dialects.glow import ConstantOp, QuantizationProfileOp, SplatOp
-from glow.dialects.node import node_name
+from glow.dialects.node import element_of, node_name
 from glow.passes.rewriting.node_builder import erase
 
 
@@ -43,7 +42,7 @@ def functions_of(module: ModuleOp) -> list[FuncOp]:
 def is_float_tensor(value: SSAValue) -> bool:
     """Whether a value is a tensor of floating-point elements."""
     tensor = value.type
-    return isa(tensor, TensorType) and isinstance(tensor.element_type, AnyFloat)
+    return isinstance(tensor, TensorType) and isinstance(element_of(value), AnyFloat)
 
 
 def _values(function: FuncOp) -> Iterator[SSAValue]:

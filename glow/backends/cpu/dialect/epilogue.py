@@ -72,8 +72,10 @@ class EpilogueOp(NodeOp):
         for operand in self.epilogue_operands:
             fail_unless(
                 self.kind_of_operand(shape_of(operand), result) is not None,
-                f"the epilogue operand {operand.type} fits neither the result "
-                f"{self.result.type} nor its channels",
+                lambda operand=operand: (
+                    f"the epilogue operand {operand.type} fits neither the result "
+                    f"{self.result.type} nor its channels"
+                ),
             )
         if self.epilogue is None:
             fail_unless(

@@ -74,7 +74,7 @@ def _check_byte(tensor: TensorType[Attribute], what: str) -> None:
     element = tensor.element_type
     fail_unless(
         isinstance(element, IntegerType) and element.bitwidth == 8,
-        f"the {what} must be bytes, not {tensor}",
+        lambda: f"the {what} must be bytes, not {tensor}",
     )
 
 
@@ -117,7 +117,7 @@ class Int8Conv2dOp(WeightedInt8Op, Int8WindowOp):
         rows = bias.get_shape()[0]
         fail_unless(
             rows > 0 == rows % max(outputs, 1) and bias.element_type == i32,
-            f"the bias must have {outputs} blocks of i32, not {bias}",
+            lambda: f"the bias must have {outputs} blocks of i32, not {bias}",
         )
         height, width = window_shape(plane, attributes.ints("kernel"), attributes)
         return [tensor_type((batch, outputs, height, width, lanes), i32)]

@@ -32,7 +32,7 @@ from glow.passes.rewriting.node_builder import NodeBuilder, element_type, name_o
 def blocked_source(value: SSAValue) -> SSAValue | None:
     """The blocked tensor of which the value is the plain form, if there is one."""
     owner = value.owner
-    return owner.input if isinstance(owner, cpu.UnpackOp) else None
+    return owner.operands[0] if isinstance(owner, cpu.UnpackOp) else None
 
 
 def constant_key(value: SSAValue) -> object:

@@ -122,8 +122,6 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
         return False
     if op.parent is not root.parent or op.predicate is not None:
         return False
-    if goes_through_variable(op):
-        return False
     shape = shape_of(root.result)
     if [shape_of(result) for result in op.results] != [shape]:
         return False
@@ -164,10 +162,14 @@ NOT_CLOSED = "values inside are needed elsewhere, or too many others would be re
 class Group:
     """A root and the element-wise nodes that grow from it, in program order."""
 
-    def __init__(self, root: EpilogueOp, order: dict[Operation, int]) -> None:
+    def __init__(
+        self, root: EpilogueOp, order: dict[Operation, int], *, has_variables: bool
+    ) -> None:
         self.root = root
         self.order = order
+        self.has_variables = has_variables
         self.ops: list[Operation] = [root]
+        self._stored: dict[SSAValue, SSAValue | None] = {}
         self._grow()
 
     def _grow(self) -> None:
@@ -176,7 +178,7 @@ class Group:
             user = self._next_user()
             if user is None:
                 break
-            if not can_absorb(self.root, user):
+            if not self._can_absorb(user):
                 if isinstance(user, NodeOp) and has_scalar_body(user):
                     fused(user, self.root, NOT_ABSORBED)
                 break
@@ -186,6 +188,12 @@ class Group:
         for op in self.ops[closed:]:
             fused(op, self.root, NOT_CLOSED)
         del self.ops[closed:]
+
+    def _can_absorb(self, op: Operation) -> bool:
+        if not can_absorb(self.root, op):
+            return False
+        assert isinstance(op, NodeOp)
+        return not (self.has_variables and goes_through_variable(op))
 
     def _next_user(self) -> Operation | None:
         """The first reader of the group's values that is not in the group."""
@@ -224,9 +232,16 @@ class Group:
         for op in self.ops[1:]:
             assert isinstance(op, NodeOp)
             for value in op.inputs:
-                if value not in inside and scalar_constant(value) is None:
-                    found[stored_value(self.root, value)] = None
+                if value not in inside and (stored := self._stored_value(value)):
+                    found[stored] = None
         return list(found)
+
+    def _stored_value(self, value: SSAValue) -> SSAValue | None:
+        """What a kernel reads for an operand, found once; None for a scalar constant."""
+        if value not in self._stored:
+            is_scalar = scalar_constant(value) is not None
+            self._stored[value] = None if is_scalar else stored_value(self.root, value)
+        return self._stored[value]
 
     def _inputs(self, op: NodeOp) -> list[SSAValue]:
         """The operands of a node; commutative ones in an order that makes equal
@@ -287,9 +302,11 @@ class Group:
         return emit_node(builder, owner, operands)[0]
 
 
-def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
+def fuse_epilogue(
+    root: EpilogueOp, order: dict[Operation, int], *, has_variables: bool
+) -> None:
     """Absorb the nodes that grow from a root."""
-    group = Group(root, order)
+    group = Group(root, order, has_variables=has_variables)
     if len(group.ops) == 1:
         return
     last = group.ops[-1]
@@ -328,6 +345,7 @@ class FuseEpiloguePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
         order = {child: number for number, child in enumerate(all_operations(op))}
+        has_variables = any(isinstance(child, glow.VariableOp) for child in order)
         for child in reversed(list(order)):
             if isinstance(child, EpilogueOp):
-                fuse_epilogue(child, order)
+                fuse_epilogue(child, order, has_variables=has_variables)
