@@ -22,6 +22,7 @@ from xdsl.dialects.llvm import LLVMFunctionType, LLVMPointerType
 from xdsl.ir import Attribute, Region
 
 from glow.backends.opencl.contraction import WIDEST, contract
+from glow.backends.opencl.spirv_halves import without_halves
 from glow.dialects import arith, vector
 from glow.dialects.errors import GlowError
 from glow.dialects.memref import PrefetchOp
@@ -135,13 +136,14 @@ SINGLE_LANES: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
     (r"\.v1(bf|f|i)(\d)", r".\1\2"),
 )
 """What is written instead of vectors of one lane, which SPIR-V has not: their elements."""
+HAS_ONE = re.compile(r"<1 x |\.v1[bfi]")
 
 
 def without_single_lanes(text: str) -> str:
     """LLVM IR with elements for vectors of one lane."""
     lines: list[str] = []
     for line in text.splitlines():
-        if "<1 x " in line or ".v1" in line:
+        if HAS_ONE.search(line):
             for pattern, written in SINGLE_LANES:
                 line = re.sub(pattern, written, line)
         if not (line.startswith("declare") and line in lines):
@@ -176,7 +178,7 @@ def kernels_text(kernels: Sequence[FuncOp], target: Target) -> str:
     text = re.sub(
         r'nounwind "prefer-vector-width"="\d+"', "alwaysinline nounwind", text
     )
-    text = without_single_lanes(text)
+    text = without_halves(without_single_lanes(text))
     return "\n".join([WORK_ITEM, text, *map(entry_text, kernels)])
 
 

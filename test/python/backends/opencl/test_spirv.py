@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
-import shutil
 import struct
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from llvmlite import binding
 from places import ROOT
+from support.kernels.device_code import KERNEL, run_here, validate
 from xdsl.dialects.builtin import ModuleOp
 
 from glow import GlowError
@@ -27,39 +23,9 @@ from glow.universe import new_context
 MLP = ROOT / "examples" / "digits" / "mlp.onnx"
 AVX2 = Target.from_string("avx2")
 
-KERNEL = """
-func.func @f(%x: memref<7x3xf32>, %y: memref<7x3xf32>, %lo: index, %hi: index) {{
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %stack = memref.alloca() {{alignment = 64 : i64}} : memref<3xf32>
-  scf.for %i = %lo to %hi step %c1 {{
-    memref.prefetch %x[%i, %c0], read, locality<3>, data : memref<7x3xf32>
-    %0 = vector.transfer_read %x[%i, %c0], %zero {{in_bounds = [true]}}
-      : memref<7x3xf32>, vector<3xf32>
-    %1 = {operation} %0 : vector<3xf32>
-    vector.store %1, %stack[%c0] : memref<3xf32>, vector<3xf32>
-    %2 = memref.load %stack[%c1] : memref<3xf32>
-    memref.store %2, %y[%i, %c0] : memref<7x3xf32>
-  }}
-  func.return
-}}
-"""
-
 
 def kernel(operation: str) -> ModuleOp:
     return parse_text(new_context(), KERNEL.format(operation=operation), "kernel.mlir")
-
-
-def validate(code: bytes, folder: Path) -> None:
-    """Ask `spirv-val`; skips the test where there is none."""
-    if shutil.which("spirv-val") is None:
-        pytest.skip("spirv-val is not installed")
-    file = folder / "kernels.spv"
-    file.write_bytes(code)
-    command = ["spirv-val", "--target-env", "opencl2.2", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.stdout + done.stderr, done.returncode) == ("", 0)
 
 
 def test_buffers_are_global_and_the_stack_is_private(tmp_path: Path) -> None:
@@ -84,6 +50,7 @@ LANES = """
 %d = call <1 x float> @llvm.fma.v1f32(<1 x float> %a, <1 x float> splat (float 0x3), <1 x float> %c)
 %e = extractelement <1 x float> %d, i64 0
 %f = fadd <4 x float> %v, splat (float 0x3FF)
+%g = call <16 x float> @llvm.fma.v16f32(<16 x float> %x, <16 x float> splat (float 0x3), ...)
 """
 ELEMENTS = """
 %a = bitcast float %x to float
@@ -91,7 +58,8 @@ ELEMENTS = """
 %c = bitcast float %b to float
 %d = call float @llvm.fma.f32(float %a, float 0x3, float %c)
 %e = bitcast float %d to float
-%f = fadd <4 x float> %v, splat (float 0x3FF)"""
+%f = fadd <4 x float> %v, splat (float 0x3FF)
+%g = call <16 x float> @llvm.fma.v16f32(<16 x float> %x, <16 x float> splat (float 0x3), ...)"""
 
 
 def test_vectors_of_one_lane_are_elements() -> None:
@@ -152,21 +120,6 @@ func.func @f(%a: memref<4x4xi8>, %b: memref<8x4xi8>, %y: memref<4x8xi32>, %lo: i
   func.return
 }
 """  # noqa: E501
-
-
-def run_here(text: str, *arrays: np.ndarray[Any, np.dtype[np.generic]]) -> None:
-    """Run the items of the kernel `f` on this machine; device code has no function for it."""
-    begin, end = text.index("define internal"), text.index("define spir_kernel")
-    module = binding.parse_assembly(text[begin:end].replace("internal", ""))
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    machine = binding.Target.from_default_triple().create_target_machine()
-    with binding.create_mcjit_compiler(module, machine) as engine:
-        engine.finalize_object()
-        count = len(arrays)
-        types = [ctypes.c_void_p] * count + [ctypes.c_int64] * 2
-        function = ctypes.CFUNCTYPE(None, *types)(engine.get_function_address("f"))
-        function(*(array.ctypes.data for array in arrays), 0, len(arrays[-1]))
 
 
 def test_sums_of_bytes_in_short_vectors(tmp_path: Path) -> None:
