@@ -52,8 +52,10 @@ def saturate(values: Array, zero_points: Array | int, data: Quantization) -> Arr
     low, high = data.limits
     is_narrow = values.dtype == np.float32 and data.bits <= NARROW_BITS
     dtype = np.float32 if is_narrow else np.float64
-    shifted = np.asarray(np.asarray(values, dtype) + np.asarray(zero_points, dtype))
-    np.fmax(shifted, dtype(low), out=shifted)
+    shifted = np.asarray(values, dtype)
+    if np.any(zero_points):
+        shifted = shifted + np.asarray(zero_points, dtype)
+    shifted = np.asarray(np.fmax(shifted, dtype(low)))
     np.fmin(shifted, dtype(high), out=shifted)
     return shifted.astype(dtype_of(storage_of(data)))
 

@@ -43,7 +43,7 @@ modules and the program, would take longer to visit than they all do."""
 def object_keys(program: Program, target: Target) -> dict[str, str]:
     """The cache keys of a program's kernels and of its main function, by name."""
     keys = {
-        name: cache_key(f"{program.version}{name} {request.spec!r}", target)
+        name: cache_key(f"{program.version}{name} {request.content}", target)
         for name, request in program.requests().items()
     }
     keys[MAIN] = cache_key(program.text(), target)

@@ -224,7 +224,7 @@ def kernel_assemblies(
 
     with closing(CodeGenerators()) as generators, workers() as pool:
         for name, request in program.requests().items():
-            version = f"ptx {program.version}{name} {request.spec!r}"
+            version = f"ptx {program.version}{name} {request.content}"
             key = cache_key(version, target)
             if (entry := cache.load(key)) is not None:
                 found[name] = pool.submit(use, name, stored_assembly(entry[0]))

@@ -23,7 +23,7 @@ def kernel_source(
     request: KernelRequest, version: str, target: Target, cache: ObjectCache
 ) -> KernelSource:
     """The text of a kernel, from the cache where it is known."""
-    content = f"opencl-c {version}{request.name} {request.spec!r}"
+    content = f"opencl-c {version}{request.name} {request.content}"
     key = cache_key(content, target)
     if (entry := cache.load(key)) is not None:
         return stored_source(entry[0])

@@ -69,7 +69,7 @@ def balance_errors(stored: Array, errors: Floats, limits: tuple[int, int]) -> No
     """
     excess = errors.sum(axis=0)
     ends = np.where(excess > 0, *limits).astype(stored.dtype)
-    errors[stored == ends] = 0.0
+    np.copyto(errors, 0.0, where=stored == ends)
     steps = np.rint(np.abs(excess))
     columns = np.flatnonzero(steps)
     signs = np.sign(excess[columns])

@@ -86,9 +86,14 @@ class KernelRequest:
     build: Callable[[str, Target], Kernel] = field(compare=False, repr=False)
 
     @cached_property
+    def content(self) -> str:
+        """The spec as text, with the code of its epilogue."""
+        return repr(self.spec)
+
+    @cached_property
     def name(self) -> str:
         """A name that depends on the content only: `label_digest`."""
-        digest = sha256(repr(self.spec).encode()).hexdigest()[:12]
+        digest = sha256(self.content.encode()).hexdigest()[:12]
         return f"{self.label}_{digest}"
 
 
