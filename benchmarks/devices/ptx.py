@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from xdsl.dialects.builtin import ModuleOp
 
-from benchmarks.networks import NETWORKS, WIDER_NETWORKS
+from benchmarks.networks import NETWORKS, QUANTIZED_NETWORKS, WIDER_NETWORKS
 from glow import GlowError
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.program import KernelRequest, Program
@@ -125,7 +125,7 @@ def main() -> int:
     for name in arguments.names or NETWORKS:
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder) / f"{name}.onnx"
-            network = {**NETWORKS, **WIDER_NETWORKS}[name]()
+            network = {**NETWORKS, **WIDER_NETWORKS, **QUANTIZED_NETWORKS}[name]()
             model.write_bytes(network.SerializeToString())
             for gpu in arguments.gpu or GPUS:
                 options = CompileOptions(

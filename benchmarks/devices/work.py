@@ -2,6 +2,7 @@
 
 python -m benchmarks.devices.work                       the twelve networks
 python -m benchmarks.devices.work resnet50 --precision bf16 --verbose
+python -m benchmarks.devices.work bert_base_u8s8        one that ONNX Runtime quantizes
 
 Neither a GPU nor `ptxas` is needed. A line a network: of its instructions, of the bytes that they
 read and write, and of their multiply-adds, how many run as kernels for many threads. Below it are
@@ -25,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from benchmarks.networks import NETWORKS, WIDER_NETWORKS
+from benchmarks.networks import NETWORKS, QUANTIZED_NETWORKS, WIDER_NETWORKS
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.program import Repetition
 from glow.backends.cpu.selection.convolution import group_size
@@ -148,7 +149,7 @@ def module_of(name: str, options: CompileOptions) -> ModuleOp:
     """A network as instructions."""
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / f"{name}.onnx"
-        network = {**NETWORKS, **WIDER_NETWORKS}[name]()
+        network = {**NETWORKS, **WIDER_NETWORKS, **QUANTIZED_NETWORKS}[name]()
         model.write_bytes(network.SerializeToString())
         return cast("ModuleOp", lower(load(model), "instr", options))
 
