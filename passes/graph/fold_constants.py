@@ -127,9 +127,14 @@ def steps_of(op: NodeOp) -> int:
     return produced // 4 if type(op) in CHEAP else produced * COSTLY_ELEMENT
 
 
+def reads_constants(op: NodeOp) -> bool:
+    """Whether no operand is computed."""
+    return all(isinstance(value.owner, STORAGE) for value in op.inputs)
+
+
 def operand_values(op: NodeOp) -> list[Array] | None:
     """The operands' values, or None when one is computed."""
-    if not all(isinstance(value.owner, STORAGE) for value in op.inputs):
+    if not reads_constants(op):
         return None
     values = [stored_value(value) for value in op.inputs]
     return [value for value in values if value is not None]
@@ -152,7 +157,9 @@ def _folded_name(op: NodeOp, result: SSAValue) -> str:
 
 def fold(op: NodeOp, budget: Budget) -> bool:
     """Replace a node on constants by its results, within a budget; whether that was."""
-    if isinstance(op, STORAGE) or type(op) not in FUNCTIONS or not in_budget(op):
+    if isinstance(op, STORAGE) or type(op) not in FUNCTIONS:
+        return False
+    if not reads_constants(op) or not in_budget(op):  # Few nodes do.
         return False
     operands = operand_values(op)
     if operands is None or not budget.spend(op):

@@ -33,7 +33,8 @@ def emit_node(
 
 def has_scalar_body(op: Operation) -> bool:
     """Whether `emit_node` knows the node."""
-    return type(op) in {**SCALAR_BODIES, **CASTS} or isinstance(op, glow.FusedOp)
+    kind = type(op)
+    return kind in SCALAR_BODIES or kind in CASTS or isinstance(op, glow.FusedOp)
 
 
 def inline_body(
