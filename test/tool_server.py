@@ -3,6 +3,9 @@
 A process that has imported everything forks for each command. In the tools' place stands a
 client that imports nothing: it sends its command line, folder, environment and streams over
 a socket, and ends as the tool does. The server ends with lit, whose pipe it reads.
+
+`filecheck` has a small process of its own: to fork what has imported everything takes longer
+than most checks.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ TOOLS = {
 DRIVERS = "glow.backends.opencl."
 SECONDS = 120
 """A command that takes longer is ended; lit has given up on it before."""
+SMALL = ("filecheck",)
+"""The tools that need no module of ours."""
 
 CLIENT = """#!{python} -IS
 import _socket, json, os, sys
@@ -60,8 +65,8 @@ def start() -> Path:
 
 def write_clients(folder: Path) -> None:
     """A client for each tool."""
-    path = str(folder / "socket")
     for tool in TOOLS:
+        path = str(folder / ("small" if tool in SMALL else "socket"))
         client = folder / tool
         client.write_text(CLIENT.format(python=sys.executable, path=path, tool=tool))
         client.chmod(0o755)
@@ -91,16 +96,34 @@ def import_if_possible(name: str) -> None:
 
 
 def serve(folder: Path) -> None:
-    """Fork for each command, until the pipe that is our input closes."""
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(folder / "socket"))
-    listener.listen(64)
+    """Serve all tools, the small ones from a process that has imported only them."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    small, large = listen(folder / "small"), listen(folder / "socket")
+    for tool in SMALL:
+        import_module(TOOLS[tool])
+    if os.fork() == 0:
+        large.close()
+        fork_for_each(small)
+        os._exit(0)  # The folder is the other's to remove.
+    small.close()
     preload()
+    write_clients(folder)
+    print(folder, flush=True)
+    fork_for_each(large)
+
+
+def listen(path: Path) -> socket.socket:
+    """A socket that clients find at a path."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(64)
+    return listener
+
+
+def fork_for_each(listener: socket.socket) -> None:
+    """Fork for each command, until the pipe that is our input closes."""
     gc.collect()
     gc.freeze()
-    write_clients(folder)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    print(folder, flush=True)
     while True:
         ready, _, _ = select.select([listener, 0], [], [])
         if 0 in ready:
