@@ -1,4 +1,4 @@
-"""`make test` takes some cases of tests that have many; the table names tests that are there."""
+"""`make test` takes some cases, of all kinds, of tests that have many, which a table names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 from places import TESTS
-from support.slices import EVERY, left_out
+from support.slices import EVERY, is_taken, left_out
 
 
 def items(*names: str, path: str = "test_one.py") -> list[pytest.Item]:
@@ -18,9 +18,18 @@ def items(*names: str, path: str = "test_one.py") -> list[pytest.Item]:
     return cast("list[pytest.Item]", found)
 
 
-def test_each_second_case_is_left_out() -> None:
-    cases = items(*(f"test_winograd[{number}]" for number in range(5)))
+def test_every_second_case_is_left_out() -> None:
+    cases = items(*(f"test_winograd[{number}]" for number in range(6)))
     assert left_out(cases) == [cases[1], cases[3]]
+
+
+@pytest.mark.parametrize("every", sorted({1, *EVERY.values()}))
+def test_a_slice_has_cases_of_each_kind(every: int) -> None:
+    taken = [number for number in range(24) if is_taken(number, every)]
+    assert taken[0] == 0
+    assert len(taken) == pytest.approx(24 / every, abs=2)
+    for kinds in (2, 3, 4):
+        assert {number % kinds for number in taken} == set(range(kinds))
 
 
 def test_files_and_functions_are_counted_apart() -> None:
