@@ -232,7 +232,8 @@ class Group:
         for op in self.ops[1:]:
             assert isinstance(op, NodeOp)
             for value in op.inputs:
-                if value not in inside and (stored := self._stored_value(value)):
+                stored = None if value in inside else self._stored_value(value)
+                if stored is not None:
                     found[stored] = None
         return list(found)
 

@@ -6,9 +6,10 @@ computed in three phases, which suits big weights: they stream by once. Small we
 the L2, and then what should stay there too is the block, so blocks are small and each goes
 through all phases in one kernel: all patches first, then products and outputs of one channel
 tile after the other, so that few products exist at a time; or all products, if they have so few
-input channels that they are done sooner than they are put away. Where the tiles of a block would
-make positions meet in few sets of the L1, as those of planes of 32 or 128 do, scratch
-memory has one tile more.
+input channels that they are done sooner than they are put away. Planes of few tiles are cut so,
+too, where the cycles say it: threads share few blocks less evenly, but what three phases leave for
+each other may not stay in the L2. Where the tiles of a block would make positions meet in few sets
+of the L1, as those of planes of 32 or 128 do, scratch memory has one tile more.
 
 Packed weights are [position][channel tile][input channel][blocks][lanes], or with channel tiles
 outermost for a fused kernel, one such array per `ChannelPart`: the product reads them front to
