@@ -42,8 +42,9 @@ class Product:
     """The elements of each factor that a copy takes, where these are less than 16 bytes."""
     has_maps: bool = False
     """Whether both factors are matrices of which tensor maps bring tiles."""
-    has_depth_rows: bool = False
-    """Whether rows of both factors run along the depth."""
+    is_copied_to_warpgroups: bool = False
+    """Whether warpgroups multiply tiles that threads copy: both factors' rows run along the depth,
+    and there are no zero points."""
     has_sums: tuple[bool, bool] = (False, False)
     """Whether the rows of the first factor, and the columns of the second one, are summed up."""
     has_turned: tuple[bool, bool] = (False, False)
@@ -157,7 +158,6 @@ def product_of(spec: ContractionSpec) -> Product:
         spec.precision,
         widths,
         has_maps(spec),
-        # Warpgroups take no zero points.
         has_depth_rows and points is None,
         (False, False) if points is None else (points.second, points.first),
         (has_turned(spec.a), has_turned(spec.b)),

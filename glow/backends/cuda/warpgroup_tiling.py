@@ -53,7 +53,7 @@ def warpgroup_tiles(product: Product, machine: GpuMachine) -> Iterator[Warpgroup
         return
     # What tensor maps bring is multiplied by `nvgpu.warpgroup.mma`, which takes no bytes.
     is_mapped = product.has_maps and product.format != "i8"
-    if product.is_split or not (is_mapped or product.has_depth_rows):
+    if product.is_split or not (is_mapped or product.is_copied_to_warpgroups):
         return
     depth = ROW_BYTES // product.size
     stages = STAGES if is_mapped else COPIED_STAGES

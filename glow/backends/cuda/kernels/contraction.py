@@ -27,8 +27,8 @@ from glow.backends.cuda.kernels.contraction_spec import (
 from glow.backends.cuda.kernels.copied_contraction import build_copied
 from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
 from glow.backends.cuda.kernels.results import ResultStore
-from glow.backends.cuda.kernels.tiles.byte_tile import ByteTile
 from glow.backends.cuda.kernels.tiles.fma_tile import FmaTile
+from glow.backends.cuda.kernels.tiles.int8_tile import Int8Tile
 from glow.backends.cuda.kernels.tiles.shared_tile import Reader, SharedTile, TileShape
 from glow.backends.cuda.kernels.tiles.tensor_core_tile import TensorCoreTile
 from glow.backends.cuda.kernels.warpgroup_contraction import (
@@ -76,7 +76,7 @@ class Contraction:
         if not spec.has_tensor_cores:
             return FmaTile(b, spec, *self.tiles)
         if isinstance(spec.element, IntegerType):
-            return ByteTile(b, spec, *self.tiles, points=self.buffers[3:4])
+            return Int8Tile(b, spec, *self.tiles, points=self.buffers[3:4])
         return TensorCoreTile(b, spec, *self.tiles)
 
     def fill(self, number: Index, stage: Index) -> None:

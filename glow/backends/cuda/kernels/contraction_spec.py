@@ -312,7 +312,7 @@ class WarpgroupTile(GpuTile):
 
 
 class ZeroPoints(NamedTuple):
-    """The zero points of two computed factors of bytes, a buffer behind them: [2] of i32."""
+    """The zero points of two dynamic int8 operands, a buffer behind them: [2] of i32."""
 
     first: bool
     """Whether that of the first may be another than 0."""

@@ -248,7 +248,9 @@ def test_small_products_keep_tiles_of_warps() -> None:
     ).spec
     tile = choose_tile(product_of(small_one), machine)
     assert not isinstance(tile, WarpgroupTile)
-    product = Product(1, 32 * 28 * 28, 128, 1152, large.element, has_depth_rows=True)
+    product = Product(
+        1, 32 * 28 * 28, 128, 1152, large.element, is_copied_to_warpgroups=True
+    )
     tile = choose_tile(product, machine)
     assert isinstance(tile, WarpgroupTile)
     assert not tile.is_mapped

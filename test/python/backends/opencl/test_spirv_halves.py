@@ -24,7 +24,9 @@ USUAL = {4, 5, 6, 11, 39}
 VECTOR16, FLOAT64, INT16 = 7, 10, 22
 
 CONVERSION = """
-func.func @f(%x: memref<ROWSx{lanes}x{source}>, %y: memref<ROWSx{lanes}x{result}>, %lo: index, %hi: index) {{
+func.func @f(
+  %x: memref<ROWSx{lanes}x{source}>, %y: memref<ROWSx{lanes}x{result}>, %lo: index, %hi: index
+) {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %lo to %hi step %c1 {{
@@ -34,7 +36,7 @@ func.func @f(%x: memref<ROWSx{lanes}x{source}>, %y: memref<ROWSx{lanes}x{result}
   }}
   func.return
 }}
-"""  # noqa: E501
+"""
 TARGET = Target.from_string("avx512")
 
 

@@ -46,9 +46,9 @@ THREADS = 8
 FEWEST_BLOCKS = 7
 """Fewer blocks are not worth fusing: threads could not share them evenly."""
 
-WAITING = 0.1
-"""What weights from the last cache cost of their time while others are multiplied, fitted to 84
-convolutions on a Zen 4 and a Xeon of the class of Sapphire Rapids."""
+EXPOSED_WEIGHTS = 0.1
+"""The share of the time that weights take from the last cache which multiplying does not hide,
+fitted to 84 convolutions on a Zen 4 and a Xeon of the class of Sapphire Rapids."""
 
 SMALL_BLOCK_CYCLES = 1.05
 """How many more cycles of products a smaller block is worth: the transforms around them like it."""
@@ -177,7 +177,7 @@ class WinogradTiling:
         """The cycles of what three phases call more than one kernel."""
         return 0 if self.fused else 2 * self.model.target.core.barrier_cycles
 
-    def cycles_beyond(self) -> float:
+    def cycles_with_misses(self) -> float:
         """The cycles of all calls, with patches and products that may leave the second cache.
 
         What a phase of its own leaves comes back from the second cache, or from the last one where
@@ -190,7 +190,11 @@ class WinogradTiling:
         if self.fused:
             again = self._blocks * weights / last
             far = weights + self._block_bytes > core.l2_bytes * 3 // 4
-            return max(self.cycles() + WAITING * again, again) if far else self.cycles()
+            return (
+                max(self.cycles() + EXPOSED_WEIGHTS * again, again)
+                if far
+                else self.cycles()
+            )
         leaving = spec.positions * self._vectors * core.vector_bytes
         cycles = self.cycles() + leaving / core.sustained_l2_bytes_per_cycle
         cycles += self.call_cycles
@@ -312,13 +316,13 @@ def _phases_or_small_blocks(spec: WinogradSpec, target: Target) -> WinogradTilin
     fitting = [tiling for tiling in tilings if tiling.fits()]
     roomy = [tiling for tiling in fitting if tiling.is_roomy()]
     small = min(roomy or fitting, key=_shared_cycles, default=phases)
-    return small if _shared_cycles(small) < phases.cycles_beyond() else phases
+    return small if _shared_cycles(small) < phases.cycles_with_misses() else phases
 
 
 def _shared_cycles(tiling: WinogradTiling) -> float:
     """A thread's cycles, and the part of `THREADS` threads: both count alike."""
     rounds = -(-tiling.shared_blocks // THREADS)
-    return tiling.cycles_beyond() * sqrt(rounds * THREADS / tiling.shared_blocks)
+    return tiling.cycles_with_misses() * sqrt(rounds * THREADS / tiling.shared_blocks)
 
 
 def _least_segments(spec: WinogradSpec) -> int:

@@ -1,4 +1,4 @@
-"""Random products of two computed factors of bytes, each as its node `cpu.int8_batch_matmul`."""
+"""Random batched int8 matmuls with dynamic operands, each as its node `cpu.int8_batch_matmul`."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def product_in(request: KernelRequest) -> ContractionSpec:
 
 
 @dataclass
-class ByteProduct(InstructionCase):
-    """A product of bytes; with a tile its kernel has that one."""
+class Int8BatchMatmul(InstructionCase):
+    """A batched int8 matmul; with a tile its kernel has that one."""
 
     tile: GpuTile | None = None
 
@@ -103,7 +103,7 @@ class Product:
     epilogue: str = "sums"
 
 
-def product_case(number: int, sizes: Product, tile: GpuTile | None) -> ByteProduct:
+def product_case(number: int, sizes: Product, tile: GpuTile | None) -> Int8BatchMatmul:
     """A product of random bytes."""
     random = np.random.default_rng(number)
     lhs, lhs_axes = stored(bytes_of(random, sizes.left), sizes.orders[0])
@@ -125,7 +125,7 @@ def product_case(number: int, sizes: Product, tile: GpuTile | None) -> ByteProdu
         f"result_axes {list(sizes.orders[2])}{''.join(plain)} {region(sizes.epilogue)}"
     )
     element = {"sums": "i32", "numb": "f32", "byte": "ui8"}[sizes.epilogue[:4]]
-    return ByteProduct(node, [tensor(result, element)], inputs, tile)
+    return Int8BatchMatmul(node, [tensor(result, element)], inputs, tile)
 
 
 def region(epilogue: str) -> str:
@@ -146,7 +146,7 @@ def small_tile(random: np.random.Generator) -> GpuTile:
     return GpuTile(rows * warps[0], columns * warps[1], depth, warps, stages)
 
 
-def random_product(number: int) -> ByteProduct:
+def random_product(number: int) -> Int8BatchMatmul:
     """The product of a number: both signs, each epilogue and order, repeated matrices, tails."""
     random = np.random.default_rng(number)
     m, n, k = (int(x) for x in random.integers(1, (70, 70, 110)))

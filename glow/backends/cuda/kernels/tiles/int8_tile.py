@@ -1,4 +1,4 @@
-"""Results of a block by tensor cores, of bytes: factors of any order of axes, with zero points.
+"""Results of a block by tensor cores, of int8: factors of any order of axes, with zero points.
 
 A register of a fragment has four bytes along the depth. `ldmatrix` loads them of rows of the depth.
 Of rows along m or n a lane takes two bytes of each of four rows, 2 g and 2 g + 1, and so has the
@@ -40,7 +40,7 @@ SUMS = (2, 2)
 """The shape of a lane's sums of a fragment."""
 
 
-class ByteTile(TensorCoreTile):
+class Int8Tile(TensorCoreTile):
     """The sums of a warp, behind them those of its rows and of its columns, where points need them.
 
     `points`: begins with their buffer, if there are some.

@@ -1,4 +1,4 @@
-"""Products of two computed factors of bytes, in the simulator: the interpreter's bits.
+"""Batched int8 matmuls with dynamic operands, in the simulator: the interpreter's bits.
 
 Where `ptxas` is installed, it assembles them.
 
@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.gpu.assembler import assemble
-from support.gpu.byte_products import (
-    ByteProduct,
+from support.gpu.host_kernels import host_kernels
+from support.gpu.instruction_cases import same_bits
+from support.gpu.int8_batch_matmul import (
+    Int8BatchMatmul,
     Product,
     product_case,
     product_in,
     random_product,
 )
-from support.gpu.host_kernels import host_kernels
-from support.gpu.instruction_cases import same_bits
 from support.gpu.mutants import changed, removed, without
 from support.gpu.simulated_networks import compare
 from xdsl.ir import Operation
@@ -76,7 +76,7 @@ ORDERS = {"rows of the depth": (1, 0), "rows along m and n": (0, 1)}
 TILE = GpuTile(32, 32, 32, (2, 1), 3)
 
 
-def small(name: str) -> ByteProduct:
+def small(name: str) -> Int8BatchMatmul:
     """Some steps of the depth, and several blocks."""
     first, second = ORDERS[name]
     orders = ((second, first), (first, second), (0, 1))
@@ -120,7 +120,7 @@ def test_a_missing_product_is_found(name: str) -> None:
         assert not np.array_equal(buffers[0], case.expected()[0])
 
 
-def attention(name: str, is_signed: bool, words: int) -> ByteProduct:
+def attention(name: str, is_signed: bool, words: int) -> Int8BatchMatmul:
     """Of 12 heads of 64 numbers: queries times keys, or weights times values."""
     point = 0 if is_signed else 120
     if name == "scores":
@@ -140,7 +140,7 @@ KINDS = {
     ("values", False): {"u8.u8", "u8.s8"},
     ("values", True): {"u8.s8"},
 }
-"""The products of bytes, and of rows and of columns with ones."""
+"""The matmul itself, and the sums of rows and of columns."""
 
 
 @pytest.mark.parametrize("gpu_name", ["sm_80", "sm_90a"])
