@@ -14,18 +14,27 @@ from support.kernels.kernel_families import make_inputs, network
 import glow
 from glow.backends.cpu.dialect.config import MatmulConfig
 from glow.backends.cpu.dialect.config_attributes import CONFIGS, PanelsAttr
+from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.tuning.algorithms import AlgorithmSpec
-from glow.backends.cpu.tuning.candidates import EARLY, GENERATORS, candidates
+from glow.backends.cpu.tuning.candidates import (
+    EARLY,
+    GENERATORS,
+    UNLIKE,
+    candidates,
+)
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.backends.cpu.tuning.families import (
     FAMILIES,
     config_from,
     spec_text,
 )
+from glow.backends.cpu.tuning.kernels import BUILDERS
 from glow.compilation import find_source
 from glow.compiler import load, lower_to
+from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import PRESETS, host_target
 from glow.options import CompileOptions
 from glow.tools.machine.tune_command import MOST
@@ -88,11 +97,9 @@ def test_weights_from_afar_are_fetched_otherwise_behind_the_first_tiles() -> Non
     """Of the model's choice; of a small product nothing is fetched, and nothing to be tried."""
     first, *others = candidates(SPEC, TARGET)[:MOST]
     places = [n for n, one in enumerate(others) if one.prefetch != first.prefetch]
-    assert places == list(range(EARLY - 1, EARLY + 2))
-    distances = {others[n].prefetch for n in places}
+    assert places == [UNLIKE, EARLY + 1, EARLY + 2]
     assert [replace(others[n], prefetch=1) for n in places] == [first] * 3
-    assert 0 in distances
-    assert 1 not in distances
+    assert [others[n].prefetch for n in places] == [0, 2, 4]
     small = candidates(MatmulSpec(128, 64, 64), TARGET)
     assert {config.prefetch for config in small} == {1}
 
@@ -191,6 +198,41 @@ def test_a_search_tries_every_tile_of_the_usual_winograd_blocks(lanes: int) -> N
     tiles = {each.blocks for each in (first, *alike)}
     assert tiles == set(range(1, min(6, -(-100 // lanes)) + 1))
     assert len({each.block_rows for each in others}) > 2
+
+
+def test_the_first_tiles_of_a_convolution_have_other_blocks_of_channels() -> None:
+    spec = Conv2dSpec(1, 64, 512, Window((14, 14), (1, 1)), lanes=16)
+    first, *others = candidates(spec, TARGET)[: UNLIKE + 2]
+    tiles = {config.blocks for config in (first, *others[:UNLIKE])}
+    assert len(tiles) == UNLIKE + 1
+    assert others[UNLIKE] == replace(first, segments=1)
+
+
+def test_the_first_tiles_of_planes_cover_rows_in_equal_parts() -> None:
+    spec = BlockedPlanes(1, 64, Window((14, 14), (3, 3), pads=(1, 1, 1, 1)))
+    low, high = spec.window.interior(1)
+    remainders = [(high - low) % config.pixels for config in candidates(spec, TARGET)]
+    assert not any(remainders[:UNLIKE])
+    assert any(remainders)
+
+
+def test_no_candidate_of_planes_is_built_twice() -> None:
+    spec = BlockedPlanes(1, 64, Window((14, 14), (3, 3), pads=(1, 1, 1, 1)))
+    configs = candidates(spec, TARGET)
+    texts = set[str]()
+    for config in configs:
+        ((kernel, _),) = BUILDERS[BlockedPlanes](replace(spec, config=config), TARGET)
+        texts.add(str(kernel.function.body))
+    assert len(texts) == len(configs)
+
+
+def test_winograd_blocks_are_tried_in_the_order_of_cycles_with_misses() -> None:
+    """By cycles without them, three phases come first and take twice as long."""
+    plane, pads = (115, 115), (0, 0, 0, 0)
+    spec = WinogradSpec(1, 12, 64, plane, pads, 3, 4, lanes=16)
+    first, *others = candidates(spec, TARGET)
+    assert first.fused
+    assert all(config.fused for config in others[:UNLIKE])
 
 
 def test_configurations_survive_json(specs: list[Any]) -> None:

@@ -4,7 +4,9 @@
 the model's order where it has one. All of them fit the target and add up terms in one order, so
 that results are the same bits: tiles of products whose sums are cut otherwise are left out.
 
-Behind the first tiles come those of the model with weights fetched further ahead, or not at all.
+The first few differ in what matters most, since neighbours take about as long: in how many blocks
+of channels the tiles of a convolution have, and in whether weights are fetched ahead. Those that
+fetch them further ahead come behind the first dozen.
 
 To add a knob: a field of the configuration (`dialect/config.py`), which the builder reads and
 `wrong_config` bounds, and its values here.
@@ -14,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice, zip_longest
+from functools import partial
+from itertools import islice, zip_longest
 from typing import Any, TypeAlias, TypeVar
 
 from glow.backends.cpu.dialect.config import (
@@ -29,9 +32,7 @@ from glow.backends.cpu.dialect.config import (
 )
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec
 from glow.backends.cpu.kernels.channelwise.planes import MAX_PIXELS, BlockedPlanes
-from glow.backends.cpu.kernels.convolution.conv2d_config import (
-    conv_tiling,
-)
+from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
 from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS
 from glow.backends.cpu.kernels.convolution.conv2d_spec import PIXELS, Conv2dSpec
 from glow.backends.cpu.kernels.convolution.direct_conv import DirectConvSpec, PixelTile
@@ -41,7 +42,6 @@ from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSp
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
-from glow.backends.cpu.kernels.winograd.cost import winograd_cycles
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiling import (
     choose_winograd_tiling,
@@ -58,13 +58,10 @@ from glow.backends.cpu.tiling.matrix_tile import matrix_tiles
 from glow.backends.cpu.tiling.tiles import MAX_BLOCKS as MAX_CONV_BLOCKS
 from glow.backends.cpu.tiling.tiles import TileModel, channel_parts
 from glow.backends.cpu.tuning.algorithms import AlgorithmSpec, LevelConfig
-from glow.backends.cpu.tuning.families import (
-    FAMILIES,
-    wrong_config,
-)
+from glow.backends.cpu.tuning.families import FAMILIES, wrong_config
 from glow.backends.cpu.tuning.limits import fetches_weights
 from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder.window import Window, row_segments
+from glow.lowering.loop_builder.window import row_segments
 from glow.lowering.target.target import Target
 
 MOST = 200
@@ -75,37 +72,42 @@ CUTS = 4
 
 SEGMENTS = (1, 2, 4)
 
-EARLY = 12
-"""How many candidates come before those that fetch weights less or further ahead: half of those
-that a search looks at."""
+UNLIKE = 3
+"""How many tiles come behind the model's choice, before the same with other segments, with another
+order or without weights that are fetched ahead."""
 
-PREFETCHES = (2, 0, 4)
+EARLY = 12
+"""How many come before weights that are fetched further ahead: half of what a search looks at."""
+
+PREFETCHES = (2, 4)
 """How far ahead weights are fetched, over what the model says."""
 
 Config = TypeVar("Config")
-
-MIDDLE = 7.5
-"""Pixels of depthwise tiles that are seldom far from the best."""
 
 
 def candidates(spec: Any, target: Target) -> list[Any]:
     """The configurations that a kernel could have, the model's own choice first."""
     bare = replace(spec, config=None)
     first = FAMILIES[type(spec).__name__].model(bare, target)
-    tiles = iter(GENERATORS[type(spec)](bare, target, first))
-    others = chain(islice(tiles, EARLY), _prefetches(bare, target, first), tiles)
-    fitting = (
-        config
-        for config in dict.fromkeys(others)
-        if config != first and wrong_config(bare, config, target) is None
-    )
-    return [first, *islice(fitting, MOST - 1)]
+    tiles = _fitting(bare, target, GENERATORS[type(spec)](bare, target, first))
+    others = (config for config in dict.fromkeys(tiles) if config != first)
+    if fetches_weights(replace(bare, config=first), target):
+        others = _with_prefetches(others, first)
+    return [first, *islice(others, MOST - 1)]
 
 
-def _prefetches(spec: Any, target: Target, first: Any) -> Iterator[Any]:
-    """The model's choice with weights fetched otherwise, where they are fetched ahead."""
-    if fetches_weights(replace(spec, config=first), target):
-        yield from (replace(first, prefetch=distance) for distance in PREFETCHES)
+def _fitting(spec: Any, target: Target, configs: Iterable[Config]) -> list[Config]:
+    """Those that the target and the shapes allow."""
+    return [each for each in configs if wrong_config(spec, each, target) is None]
+
+
+def _with_prefetches(others: Iterator[Any], first: Any) -> Iterator[Any]:
+    """Candidates with the model's choice among them that fetches weights otherwise."""
+    yield from islice(others, UNLIKE)
+    yield replace(first, prefetch=0)
+    yield from islice(others, EARLY - UNLIKE)
+    yield from (replace(first, prefetch=distance) for distance in PREFETCHES)
+    yield from others
 
 
 def equal_cuts(run: int, most: int) -> list[int]:
@@ -119,19 +121,24 @@ def equal_cuts(run: int, most: int) -> list[int]:
 def _conv2d(
     spec: Conv2dSpec, target: Target, first: ConvConfig
 ) -> Iterator[ConvConfig]:
-    """Tiles of rows with and without their borders, in turns with other orders of the best of
-    them and with other segments.
+    """The best tiles of several numbers of blocks, with and without the borders of rows; then the
+    others in turns with other segments, and with other orders of the best of them.
     """
     if first.order == PIXELS or first.images:
         return
     tiles = sorted(_conv_tiles(spec, spec.model(target)), key=lambda tile: tile[0])
-    orders = [first.order, *(o for o in ORDERS if o not in (first.order, PIXELS))]
-    groups = [
-        [_ordered(spec, tile, order) for _, tile in tiles[: None if n == 0 else CUTS]]
-        for n, order in enumerate(orders)
+    usual = [_ordered(spec, tile, first.order) for _, tile in tiles]
+    configs = _fitting(spec, target, usual)
+    best = {config.blocks: config for config in (*reversed(configs), first)}
+    unlike = [config for config in configs if config is best[config.blocks]]
+    yield from unlike[:UNLIKE]
+    segments = [replace(first, segments=segments) for segments in SEGMENTS]
+    orders = [
+        [_ordered(spec, tile, order) for tile in configs[:CUTS]]
+        for order in ORDERS
+        if order not in (first.order, PIXELS)
     ]
-    groups.append([replace(first, segments=segments) for segments in SEGMENTS])
-    yield from in_turns(groups)
+    yield from in_turns([segments, *orders, configs])
 
 
 def _ordered(spec: Conv2dSpec, tile: ConvConfig, order: str) -> ConvConfig:
@@ -204,23 +211,19 @@ def _plain(
 def _planes(
     spec: BlockedPlanes, target: Target, first: DepthwiseConfig
 ) -> Iterator[DepthwiseConfig]:
-    """All sizes of tiles, those in the middle first: small ones load weights again and again,
-    large ones leave remainders. A size of side columns is the model's or the row's.
+    """All sizes of tiles, those first that cover a row in the fewest cycles; side columns that have
+    tiles of their own take the model's size or the row's.
     """
     if first.by_pixel:
         return
-    sizes = sorted(range(1, MAX_PIXELS + 1), key=lambda size: abs(size - MIDDLE))
+    (low, high), (top, bottom) = (spec.window.interior(axis) for axis in (1, 0))
+    cycles = partial(spec.run_cycles, high - low, core=target.core)
+    sizes = sorted(range(1, MAX_PIXELS + 1), key=cycles)
     for segments in dict.fromkeys((first.segments, *SEGMENTS)):
         for pixels in sizes:
             yield DepthwiseConfig(pixels, first.sides, segments)
-        for pixels in sizes:
-            sides = min(pixels, _height(spec.window))
-            yield DepthwiseConfig(pixels, sides, segments)
-
-
-def _height(window: Window) -> int:
-    top, bottom = window.interior(0)
-    return max(1, bottom - top)
+        for pixels in sizes if spec.has_sides(segments) else ():
+            yield DepthwiseConfig(pixels, min(pixels, max(1, bottom - top)), segments)
 
 
 def _winograd(
@@ -231,7 +234,8 @@ def _winograd(
     """
 
     def cycles(config: WinogradConfig) -> float:
-        return winograd_cycles(replace(spec, config=config), target)
+        configured = replace(spec, config=config)
+        return choose_winograd_tiling(configured, target).cycles_with_misses()
 
     own = first.block_rows, first.segments, first.fused
     others = (
@@ -330,10 +334,8 @@ def _attention(
 ) -> Iterator[AttentionConfig]:
     """Tiles of scores by those of values: the model's with others of each."""
     keys = first.key_block or spec.keys
-    score, value = (
-        Tile(first.score_rows, first.score_blocks),
-        Tile(first.value_rows, first.value_blocks),
-    )
+    score = Tile(first.score_rows, first.score_blocks)
+    value = Tile(first.value_rows, first.value_blocks)
     for height in dict.fromkeys((first.rows, -(-first.rows // 2))):
         scores = tiles_like(score, (height, keys, spec.depth), target)
         values = tiles_like(value, (height, spec.columns, keys), target)

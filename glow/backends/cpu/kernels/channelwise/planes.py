@@ -94,14 +94,20 @@ class BlockedPlanes:
 
     def tile_size(self, run: int, core: Core) -> int:
         """How many pixels a tile should have to cover a run of that many."""
-        rows, columns = self.window.kernel
-        taps = self.group * rows * columns
-        per_pixel = taps / core.loads_per_cycle + STORES / core.stores_per_cycle
-        ends = LOOP_EXITS * core.mispredict_cycles
         most = self._most_pixels(core)
         if self.unrolled and run > 2 * MAX_UNROLLED_PIXELS:
             most = MAX_UNROLLED_PIXELS
-        return covering_size(run, most, lambda pixels: pixels * per_pixel + ends)
+        return covering_size(run, most, lambda pixels: self._tile_cycles(pixels, core))
+
+    def run_cycles(self, run: int, pixels: int, core: Core) -> float:
+        """The cycles of a run of pixels covered by tiles of that size."""
+        return -(-run // pixels) * self._tile_cycles(pixels, core)
+
+    def _tile_cycles(self, pixels: int, core: Core) -> float:
+        rows, columns = self.window.kernel
+        taps = self.group * rows * columns
+        per_pixel = taps / core.loads_per_cycle + STORES / core.stores_per_cycle
+        return pixels * per_pixel + LOOP_EXITS * core.mispredict_cycles
 
     def _most_pixels(self, core: Core) -> int:
         """A tile's: sums and inputs of groups are in registers while their channels are read."""
@@ -119,8 +125,12 @@ class BlockedPlanes:
             self.tile_size(run, core) for run in (high - low, bottom - top)
         )
         segments = row_segments(self.window, lambda _: pixels, self.batch * self.blocks)
-        has_sides = self.window.side_columns() and not self._takes_sides(segments)
-        return DepthwiseConfig(pixels, sides if has_sides else 1, segments)
+        sides = sides if self.has_sides(segments) else 1
+        return DepthwiseConfig(pixels, sides, segments)
+
+    def has_sides(self, segments: int) -> bool:
+        """Whether pixels at borders of rows have tiles of their own."""
+        return bool(self.window.side_columns()) and not self._takes_sides(segments)
 
     def _takes_sides(self, segments: int) -> bool:
         """Whether a row's pixels at borders are visited with it."""
