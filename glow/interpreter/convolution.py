@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 from xdsl.ir import Operation
@@ -18,7 +18,17 @@ from glow.dialects.glow.convolution import window_shape
 from glow.dialects.node import GlowOp
 from glow.interpreter.array_functions import ACTIVATIONS
 from glow.interpreter.arrays import Array, exact, lowest
-from glow.interpreter.scalar_functions import Function
+from glow.interpreter.scalar_functions import Function, result_dtype
+
+ELEMENTS_AT_ONCE = 1 << 18
+"""Of columns, or of weights: two megabytes."""
+
+TAPS_AT_ONCE = 1 << 16
+
+FEWEST_COLUMNS = 128
+"""Of a matrix product: fewer would take long for each."""
+
+ALL = slice(None)
 
 
 def activate(attributes: Attributes, x: Array) -> Array:
@@ -53,35 +63,106 @@ def pad_plane(image: Array, pads: tuple[int, ...], value: float) -> Array:
 def convolve(
     attributes: Attributes, image: Array, weights: Array, bias: Array | None, group: int
 ) -> Array:
-    """[N, O, OH, OW] in the accumulator type, before any activation (im2col, matmul)."""
-    outputs, per_group, *kernel = weights.shape
-    padded = pad_plane(exact(image), attributes.ints("pads"), 0)
-    taps = windows(padded, attributes, (kernel[0], kernel[1]))
-    is_depthwise = per_group == 1 and outputs == group
-    multiply = _depthwise if is_depthwise else _multiply_columns
-    result = multiply(taps, exact(weights), group)
-    if bias is not None:
-        result = result + exact(bias)[:, None, None]
+    """[N, O, OH, OW] in the accumulator type, before any activation."""
+    plane = window_shape(image.shape[2:], weights.shape[2:], attributes)
+    dtype = np.result_type(exact(image[:0]), exact(weights[:0]))
+    result = np.empty((len(image), len(weights), *plane), dtype)
+    convolve_into(result, attributes, (image, weights, bias), group)
     return result
 
 
-def _multiply_columns(taps: Array, weights: Array, group: int) -> Array:
-    """Windows [N, C, OH, OW, kh, kw] as columns, times weights [O, C / group, kh, kw]."""
-    batch, _, *plane = taps.shape[:4]
-    outputs, per_group, *kernel = weights.shape
-    taps = taps.reshape(batch, group, per_group, *plane, *kernel)
-    columns = taps.transpose(0, 1, 2, 5, 6, 3, 4).reshape(
-        batch, group, math.prod(weights.shape[1:]), math.prod(plane)
+def convolve_into(
+    result: Array,
+    attributes: Attributes,
+    operands: tuple[Array, Array, Array | None],
+    group: int,
+    finish: Callable[[Array], Array] = np.asarray,
+) -> None:
+    """Write what `finish` makes of the sums, some outputs or rows at a time.
+
+    So they stay in a near cache: arrays of all sums and windows are memory that the system
+    has to hand out first. How they are divided depends on shapes alone.
+    """
+    image, weights, bias = operands
+    height, width = result.shape[2:]
+    for outputs, rows, sums in _sums(attributes, image, weights, group, height):
+        place = result[:, outputs, rows]
+        sums = sums.reshape(*place.shape[:3], width)
+        if bias is not None:
+            sums += exact(bias[outputs])[:, None, None]
+        place[...] = finish(sums)
+
+
+def _sums(
+    attributes: Attributes, image: Array, weights: Array, group: int, height: int
+) -> Iterator[tuple[slice, slice, Array]]:
+    """Outputs, rows, and the sums there, until all are done: im2col and matmul, or by taps."""
+    kernel = (weights.shape[2], weights.shape[3])
+    length = math.prod(weights.shape[1:])
+    whole = slice(0, height)
+
+    def taps(channels: slice, rows: slice) -> Array:
+        padded = padded_rows(attributes, image[:, channels], rows, kernel[0])
+        return windows(padded, attributes, kernel)
+
+    def matrix(outputs: slice) -> Array:
+        part = exact(weights[outputs])
+        return part.reshape(group, len(part) // group, length)
+
+    if weights.shape[1] == 1 and len(weights) == group:
+        for some in _slices(group, TAPS_AT_ONCE // max(1, image[:, :1].size)):
+            yield some, whole, _depthwise(taps(some, whole), exact(weights[some]))
+        return
+    columns = max(FEWEST_COLUMNS, ELEMENTS_AT_ONCE // max(1, length * group))
+    lines = _slices(height, columns // max(1, len(image) * image.shape[3]))
+    outputs = slice(0, len(weights))
+    if len(lines) > 1 or group > 1:
+        factors = matrix(outputs)
+        for rows in lines:
+            yield outputs, rows, factors @ _columns(taps(ALL, rows), group)
+        return
+    every = _columns(taps(ALL, whole), group)
+    for some in _slices(len(weights), ELEMENTS_AT_ONCE // max(1, length)):
+        yield some, whole, matrix(some) @ every
+
+
+def _slices(length: int, at_once: int) -> list[slice]:
+    """An axis in order, in parts of at least one."""
+    step = max(1, at_once)
+    return [slice(i, min(i + step, length)) for i in range(0, length, step)]
+
+
+def padded_rows(
+    attributes: Attributes, image: Array, rows: slice, kernel: int
+) -> Array:
+    """The padded lines of an image, as accumulators, that some rows of results read."""
+    stride, dilation = (attributes.ints(name)[0] for name in ("strides", "dilations"))
+    top, left, _, right = attributes.ints("pads")
+    first = rows.start * stride - top
+    count = (rows.stop - rows.start - 1) * stride + dilation * (kernel - 1) + 1
+    lines = image[:, :, max(0, first) : max(0, first + count)]
+    above = min(max(0, -first), count)
+    pads = (above, left, count - above - lines.shape[2], right)
+    return pad_plane(exact(lines), pads, 0)
+
+
+def _columns(taps: Array, group: int) -> Array:
+    """Windows [N, C, OH, OW, kh, kw] as columns [N, group, C / group * kh * kw, OH * OW]."""
+    batch, channels, *plane, height, width = taps.shape
+    length = channels // group * height * width
+    return taps.transpose(0, 1, 4, 5, 2, 3).reshape(
+        batch, group, length, math.prod(plane)
     )
-    matrix = weights.reshape(group, outputs // group, -1)
-    return (matrix @ columns).reshape(batch, outputs, *plane)
 
 
-def _depthwise(taps: Array, weights: Array, group: int) -> Array:
+def _depthwise(taps: Array, weights: Array) -> Array:
     """Windows [N, C, OH, OW, kh, kw] times weights [C, 1, kh, kw], tap by tap."""
-    result = np.zeros(taps.shape[:4], taps.dtype)
+    result = np.zeros(taps.shape[:4], np.result_type(taps, weights))
+    product = np.empty_like(result)
     for row, column in np.ndindex(*weights.shape[2:]):
-        result += taps[..., row, column] * weights[:, :, row, column][..., None]
+        factors = weights[:, :, row, column][..., None]
+        np.multiply(taps[..., row, column], factors, out=product)
+        result += product
     return result
 
 
@@ -89,9 +170,14 @@ def run_conv2d(
     op: GlowOp, image: Array, weights: Array, bias: Array | None = None
 ) -> Array:
     """`glow.conv2d`."""
-    attributes = op.attributes_view()
-    group = attributes.int("group")
-    return activate(attributes, convolve(attributes, image, weights, bias, group))
+    attributes, dtype = op.attributes_view(), result_dtype(op)
+    if dtype.kind in "biu":  # Which sums are converted to, all at once.
+        dtype = np.result_type(exact(image[:0]), exact(weights[:0]))
+    plane = window_shape(image.shape[2:], weights.shape[2:], attributes)
+    result = np.empty((len(image), len(weights), *plane), dtype)
+    operands, group = (image, weights, bias), attributes.int("group")
+    convolve_into(result, attributes, operands, group, partial(activate, attributes))
+    return result
 
 
 def fold_windows(
