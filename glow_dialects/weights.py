@@ -11,6 +11,7 @@ named with the digest of its content where this compiler wrote it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -93,7 +94,7 @@ def dense_to_numpy(attribute: DenseIntOrFPElementsAttr) -> Array:
     shape = attribute.get_shape()
     element_type = attribute.get_element_type()
     dtype = dtype_of(element_type)
-    count = int(np.prod(shape))
+    count = prod(shape)
     if dtype == np.bool_:
         values = np.array(attribute.get_values(), dtype=dtype)
     else:

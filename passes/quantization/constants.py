@@ -6,7 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import SSAValue
 
+from glow.dialects import glow
 from glow.dialects.quant import Quantization
+from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
@@ -44,6 +46,15 @@ def constant_floats(value: SSAValue) -> npt.NDArray[np.generic] | None:
         return constant_value(value)
     stored, data = stored_value(source), element(source)
     return None if stored is None or data is None else dequantize(stored, data)
+
+
+def has_floats(value: SSAValue) -> bool:
+    """Whether a value is a constant, quantized or not, without a look at its numbers."""
+    source = dequantized(value)
+    owner = (value if source is None else source).owner
+    if not isinstance(owner, glow.ConstantOp | glow.SplatOp):
+        return False
+    return (source is None) != is_quantized(owner.results[0].type)
 
 
 def accumulator_bias(

@@ -18,8 +18,8 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import ARITHMETIC, MOVEMENT, PRODUCTS
 from glow.dialects.node import NodeOp, node_name
-from glow.dialects.weights import constant_value
 from glow.passes.quantization.casts import tensor_of
+from glow.passes.quantization.constants import has_floats
 from glow.passes.quantization.integer.affine import is_affine
 from glow.passes.quantization.integer.lookup_tables import FUNCTIONS
 from glow.passes.quantization.profiling.instrument_profile import is_float_tensor
@@ -46,7 +46,7 @@ def is_weighted_product(op: Operation) -> bool:
     return (
         is_float_tensor(data)
         and not is_constant(data)
-        and all(constant_value(value) is not None for value in constants)
+        and all(map(has_floats, constants))
         and not (
             isinstance(op, glow.MatmulOp)
             and (attributes.has("transpose_lhs") or attributes.has("transpose_rhs"))

@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
 from glow.dialects.weights import constant_value
-from glow.passes.quantization.adjustment.equalize_layers import rescaled
+from glow.passes.quantization.adjustment.equalize_layers import middle_of, rescaled
 from glow.passes.quantization.adjustment.parts import output_parts
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.selection import is_kept, is_linear_layer
@@ -42,7 +42,7 @@ SUFFIX = ".smoothed"
 def factors_of(largest: Floats) -> Floats | None:
     """What each channel is divided by, or None where ranges are alike."""
     alive = largest[largest > 0]
-    median = float(np.median(alive)) if alive.size else 0.0
+    median = middle_of(alive) if alive.size else 0.0
     if median == 0 or largest.max() < DISPARITY * median:
         return None
     return np.maximum(1.0, (largest / median) ** EXPONENT)

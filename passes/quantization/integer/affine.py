@@ -21,7 +21,7 @@ from glow.passes.quantization.casts import (
     replace_casts,
     tensor_of,
 )
-from glow.passes.quantization.constants import constant_floats
+from glow.passes.quantization.constants import constant_floats, has_floats
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
 Floats = npt.NDArray[np.float64]
@@ -34,19 +34,27 @@ def constant_operand(op: NodeOp) -> tuple[SSAValue, Floats] | None:
 
     The constant must not enlarge the operand, and `sub` and `div` have it on the right.
     """
-    pairs = [(op.inputs[0], op.inputs[1])]
-    if isinstance(op, glow.MulOp | glow.AddOp):
-        pairs.append((op.inputs[1], op.inputs[0]))
-    for computed, other in pairs:
-        floats = constant_floats(other)
-        if floats is not None and shape_of(computed) == shape_of(op.results[0]):
-            return computed, floats.astype(np.float64)
+    places = _places(op)
+    if places is None:
+        return None
+    floats = constant_floats(op.inputs[places[1]])
+    assert floats is not None
+    return op.inputs[places[0]], floats.astype(np.float64)
+
+
+def _places(op: NodeOp) -> tuple[int, int] | None:
+    """The places of both, as `constant_operand` has them."""
+    inputs, shape = op.inputs, shape_of(op.results[0])
+    swaps = isinstance(op, glow.MulOp | glow.AddOp)
+    for computed, other in ((0, 1), (1, 0)) if swaps else ((0, 1),):
+        if has_floats(inputs[other]) and shape_of(inputs[computed]) == shape:
+            return computed, other
     return None
 
 
 def is_affine(op: Operation) -> bool:
     """Whether a node adds or multiplies a constant."""
-    return isinstance(op, AFFINE) and constant_operand(op) is not None
+    return isinstance(op, AFFINE) and _places(op) is not None
 
 
 def affine_chain(value: SSAValue) -> tuple[SSAValue, Floats, Floats] | None:

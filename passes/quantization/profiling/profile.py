@@ -35,11 +35,14 @@ class Profile(ProfileData):
         """Take one value of a batch that is not complete yet into account, or just its range."""
         if array.size == 0:
             return
-        if not np.isfinite(array).all():
+        profile = self.values.get(name) or ValueProfile()
+        try:
+            profile.add(array, ranges_only=ranges_only)
+        except FloatingPointError:
             kind = "NaN" if np.isnan(array).any() else "infinity"
-            raise GlowError(f"{kind} in value '{name}' in batch {self.batches}")
-        profile = self.values.setdefault(name, ValueProfile())
-        profile.add(array, ranges_only=ranges_only)
+            message = f"{kind} in value '{name}' in batch {self.batches}"
+            raise GlowError(message) from None
+        self.values[name] = profile
 
     def merge(self, other: Profile) -> None:
         """Take everything into account that another profile saw.

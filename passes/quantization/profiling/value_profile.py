@@ -8,6 +8,7 @@ the old counts move to the bins that now hold their centres. Channels are axis 1
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
@@ -64,11 +65,18 @@ class ValueProfile:
     """The precision that was found to be needed, instead of the one that is asked for."""
 
     def add(self, array: Array, *, ranges_only: bool = False) -> None:
-        """Take another batch into account, or just its ranges; the numbers must be finite."""
+        """Take another batch into account, or just its ranges.
+
+        Raises FloatingPointError, and takes nothing, where a number is not finite: NaN goes
+        through minimum and maximum, and infinity is one.
+        """
         axis = channel_axis(array.ndim)
         others = tuple(index for index in range(array.ndim) if index != axis)
         low, high = array.min(axis=others), array.max(axis=others)
-        self._widen(float(low.min()), float(high.max()))
+        lowest, highest = float(low.min()), float(high.max())
+        if not (isfinite(lowest) and isfinite(highest)):
+            raise FloatingPointError
+        self._widen(lowest, highest)
         if not ranges_only:
             found = bins_of(array.reshape(-1), (self.low, self.high))
             self.histogram += np.bincount(found, minlength=BINS)
