@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,9 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 from glow.dialects.errors import GlowError
 from glow.lowering.target.target import Target
 from glow.options import HOST
+from glow.passes.quantization.adjustment.parts import shared_with
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.quantize import is_quantized_module, quantize_module
+from glow.runtime.threads.cores import available_cores
 
 Quantization = bool | Profile | str | os.PathLike[str]
 """A profile, its file, or `profile=FILE schema=symmetric ...` as `glow-opt --quantize`
@@ -38,10 +43,19 @@ def apply_quantization(
     profile = quantize if isinstance(quantize, Profile) else None
     if profile is not None:
         profile.check()
-    if quantize is not False:
-        quantize_module(module, profile, options)
-    elif is_quantized_module(module):
-        quantize_module(module, None, options)
+    if quantize is not False or is_quantized_module(module):
+        with threads_sharing():
+            quantize_module(module, profile, options)
+
+
+@contextmanager
+def threads_sharing() -> Generator[None]:
+    """Let a second core, where there is one, take its share of the work on weights."""
+    if available_cores() == 1:
+        yield
+        return
+    with ThreadPoolExecutor(1, "glow-quantize") as pool, shared_with(pool):
+        yield
 
 
 def for_target(options: QuantizationOptions | None, target: str) -> QuantizationOptions:

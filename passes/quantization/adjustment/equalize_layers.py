@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value
-from glow.passes.quantization.adjustment.parts import output_parts
+from glow.passes.quantization.adjustment.parts import for_each_part
 from glow.passes.quantization.profiling.instrument_profile import (
     functions_of,
     value_names,
@@ -99,10 +99,13 @@ def peaks_of(weights: Array) -> Floats:
     """
     kernels = weights.reshape(*weights.shape[:2], -1)
     peaks = np.zeros(kernels.shape[:2])
-    for part in output_parts(kernels):
+
+    def find(part: slice) -> None:
         for tap in range(kernels.shape[2]):
             found = np.abs(kernels[part, :, tap])
             np.maximum(peaks[part], found, out=peaks[part])
+
+    for_each_part(kernels, find)
     return peaks
 
 
@@ -183,13 +186,16 @@ def rescaled_weights(op: glow.Conv2dOp, read: Pair | None, made: Pair | None) ->
     weights = array_of(op.weights)
     result = np.empty_like(weights)
     factors = None if read is None else _reading(read, read.factors)[..., None, None]
-    for part in output_parts(weights):
+
+    def rescale(part: slice) -> None:
         numbers = weights[part].astype(np.float64)
         if factors is not None:
             numbers *= factors[part] if len(factors) > 1 else factors
         if made is not None:
             numbers /= made.factors[part, None, None, None]
         result[part] = numbers
+
+    for_each_part(weights, rescale)
     return result
 
 

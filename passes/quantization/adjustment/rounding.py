@@ -21,7 +21,7 @@ from glow.dialects.quant import Quantization
 from glow.dialects.quantized import storage_of
 from glow.dialects.weight_table import dtype_of
 from glow.interpreter.integer_arithmetic import quantize_by, saturate
-from glow.passes.quantization.adjustment.parts import output_parts
+from glow.passes.quantization.adjustment.parts import for_each_part
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -32,9 +32,12 @@ def round_kernels(weights: Array, data: Quantization) -> Array:
     """The stored integers of a convolution's [outputs, inputs, height, width]."""
     stored = np.empty(weights.shape, dtype_of(storage_of(data)))
     scales = _scales(data)
-    for part in output_parts(weights):
+
+    def round_part(part: slice) -> None:
         share = scales[part] if len(scales) > 1 else scales
         stored[part] = _round_part(weights[part], share, data)
+
+    for_each_part(weights, round_part)
     return stored
 
 

@@ -23,9 +23,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
+from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value
 from glow.passes.quantization.adjustment.equalize_layers import middle_of, rescaled
-from glow.passes.quantization.adjustment.parts import output_parts
+from glow.passes.quantization.adjustment.parts import for_each_part
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.selection import is_kept, is_linear_layer
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
@@ -72,13 +73,22 @@ def smooth(value: SSAValue, layers: Sequence[Operation], factors: Floats) -> SSA
         assert isinstance(op, NodeOp)
         weights = constant_value(op.operands[1])
         assert weights is not None
-        scaled = np.empty_like(weights)
-        for part in output_parts(weights):
-            scaled[part] = weights[part].astype(np.float64) * factors[part, None]
+        scaled = _scaled(weights, factors)
         name = f"{name_of(op.operands[1])}{SUFFIX}"
         op.operands[0] = divided
         op.operands[1] = NodeBuilder(op).constant(scaled, name)
     return divided
+
+
+def _scaled(weights: Array, factors: Floats) -> Array:
+    """Weights times the factor of each row, rounded once."""
+    result = np.empty_like(weights)
+
+    def scale(part: slice) -> None:
+        result[part] = weights[part].astype(np.float64) * factors[part, None]
+
+    for_each_part(weights, scale)
+    return result
 
 
 def smooth_channels(

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import current_thread
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,9 @@ from glow import QuantizationOptions
 from glow.interpreter.integer_arithmetic import dequantize
 from glow.passes.quantization.adjustment.parts import (
     ELEMENTS_AT_ONCE,
+    for_each_part,
     output_parts,
+    shared_with,
 )
 from glow.passes.quantization.adjustment.rounding import round_kernels
 from glow.passes.quantization.profiling.schema import weight_parameters
@@ -100,3 +104,16 @@ def test_factors_of_any_rank(batch: tuple[int, ...], per_channel: bool) -> None:
     exact = image.astype(np.float64) @ weights
     error = np.square(quantized.run({"x": image})["y0"] - exact).mean()
     assert 10 * np.log10(np.square(exact).mean() / error) > LINEAR_DECIBELS
+
+
+def test_threads_share_weights() -> None:
+    """Whoever rounds a part: the same integers."""
+    shape = (9, ELEMENTS_AT_ONCE // 36, 3, 3)
+    weights = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    data = weight_parameters(weights, 0)
+    alone = round_kernels(weights, data)
+    names: set[str] = set()
+    with ThreadPoolExecutor(1, "other") as pool, shared_with(pool):
+        for_each_part(weights, lambda part: names.add(current_thread().name))
+        np.testing.assert_array_equal(round_kernels(weights, data), alone)
+    assert names == {current_thread().name, "other_0"}
