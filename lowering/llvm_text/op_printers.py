@@ -1,33 +1,37 @@
-"""The table of the LLVM text printer: how each op of the llvm dialect is spelled."""
+"""The table of the LLVM text printer: how each op of the llvm dialect is spelled.
+
+A line is what its properties say, before and behind, with operands in between. The ends of lines
+are made once for all instructions of a kind that share their properties, which most do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects import llvm as xllvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+)
 from xdsl.dialects.llvm import FastMathAttr, LLVMPointerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects import llvm
 from glow.dialects.bounded_cache import bounded_cache
+from glow.lowering.llvm_ir.function import Instruction, Register
 from glow.lowering.llvm_text.function_printer import FunctionPrinter, Printer
 from glow.lowering.llvm_text.text import constant_text, type_name
 
-OpT = TypeVar("OpT", bound=Operation)
-Sizes: TypeAlias = "DenseArrayBase[IntegerType]"
+Numbers: TypeAlias = "DenseArrayBase[IntegerType]"
+Ends = tuple[str, str]
 
 
-def entry(
-    op_class: type[OpT], printer: Callable[[FunctionPrinter, OpT], None]
-) -> tuple[type[Operation], Printer]:
-    """Returns one line of the table; ties the printer's op type to the key."""
-    return op_class, cast(Printer, printer)
-
-
-def flags_text(op: Operation) -> str:
+def flags_text(op: Instruction) -> str:
     """Returns the fastmath keywords of an op, each with a space behind, in one order:
     the attribute is a set, and the text is a cache key.
     """
@@ -37,100 +41,133 @@ def flags_text(op: Operation) -> str:
     return "".join(f"{name} " for name in sorted(flag.value for flag in flags.data))
 
 
-def overflow_text(op: Operation) -> str:
+def overflow_text(op: Instruction) -> str:
     """Returns the overflow keywords of an integer op, each with a space behind."""
-    flags = op.properties.get("overflowFlags")
-    if not isinstance(flags, IntegerAttr):
-        return ""
-    return OVERFLOW[flags.value.data]
+    return OVERFLOW[number_of(op, "overflowFlags") or 0]
 
 
 OVERFLOW = {0: "", 1: "nsw ", 2: "nuw ", 3: "nuw nsw "}
 
 
-def binary(keyword: str, known: Iterable[str] = ()) -> Callable[..., None]:
-    """Returns the printer of `keyword flags type a, b`."""
-    allowed = set(known)
-
-    def printer(out: FunctionPrinter, op: Operation) -> None:
-        verify_properties(op, allowed)
-        lhs, rhs = op.operands
-        flags = flags_text(op) + overflow_text(op)
-        out.result(op, f"{keyword} {flags}{out.typed(lhs)}, {out.name(rhs)}")
-
-    return printer
+def number_of(op: Instruction, name: str) -> int | None:
+    """Returns a property that is a number, None where it is missing."""
+    number = op.properties.get(name)
+    return number.value.data if isinstance(number, IntegerAttr) else None
 
 
-def verify_properties(op: Operation, known: set[str]) -> None:
+def verify_properties(op: Instruction, known: set[str]) -> None:
     """Raises DiagnosticException for a property that the text would not carry."""
     for name in op.properties:
         if name not in known:
             raise DiagnosticException(
-                f"llvm emission: unknown attribute {name} on {op.name}"
+                f"llvm emission: unknown attribute {name} on {op.kind.name}"
             )
 
 
-def cast_printer(keyword: str) -> Callable[..., None]:
-    """Returns the printer of `keyword type a to type`."""
+# Arithmetic ----------------------------------------------------------------------------
 
-    def printer(out: FunctionPrinter, op: Operation) -> None:
-        verify_properties(op, set())
-        (source,), (result,) = op.operands, op.results
-        out.result(op, f"{keyword} {out.typed(source)} to {out.type_text(result.type)}")
+
+def binary(keyword: str, known: Iterable[str] = ()) -> Printer:
+    """Returns the printer of `keyword flags type a, b`."""
+    allowed = set(known)
+
+    def ends(op: Instruction) -> Ends:
+        verify_properties(op, allowed)
+        return f"{keyword} {flags_text(op)}{overflow_text(op)}", ""
+
+    return of_two(ends)
+
+
+def of_two(ends: Callable[[Instruction], Ends]) -> Printer:
+    """Returns the printer of two operands of one type behind what properties say."""
+
+    def printer(out: FunctionPrinter, op: Instruction) -> str:
+        lhs, rhs = op.operands
+        return f"{out.ends_of(op, ends)[0]}{lhs.typed}, {rhs.name}"
 
     return printer
 
 
-def negation(out: FunctionPrinter, op: Operation) -> None:
-    out.result(op, f"fneg {flags_text(op)}{out.typed(op.operands[0])}")
+def cast_printer(keyword: str) -> Printer:
+    """Returns the printer of `keyword type a to type`."""
+
+    def printer(out: FunctionPrinter, op: Instruction) -> str:
+        if op.properties:
+            verify_properties(op, set())
+        (source,) = op.operands
+        return f"{keyword} {source.typed} to {out.type_text(op.type)}"
+
+    return printer
 
 
-def constant(out: FunctionPrinter, op: xllvm.ConstantOp) -> None:
-    (result,) = op.results
-    out.names[result] = constant_text(op.value, result.type)
+def negation(out: FunctionPrinter, op: Instruction) -> str:
+    return f"fneg {flags_text(op)}{op.operands[0].typed}"
 
 
-def poison(out: FunctionPrinter, op: Operation) -> None:
-    out.names[op.results[0]] = "poison"
+def integer_predicate(op: Instruction) -> Ends:
+    number = number_of(op, "predicate")
+    assert number is not None
+    return f"icmp {xllvm.ICmpPredicateFlag.from_int(number)} ", ""
 
 
-def zero(out: FunctionPrinter, op: Operation) -> None:
-    is_pointer = isinstance(op.results[0].type, LLVMPointerType)
-    out.names[op.results[0]] = "null" if is_pointer else "zeroinitializer"
+def float_predicate(op: Instruction) -> Ends:
+    number = number_of(op, "predicate")
+    assert number is not None
+    predicate = xllvm.FCmpPredicateFlag.from_int(number).value.removeprefix("_")
+    return f"fcmp {flags_text(op)}{predicate} ", ""
 
 
-def integer_comparison(out: FunctionPrinter, op: xllvm.ICmpOp) -> None:
-    predicate = xllvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
-    lhs, rhs = op.operands
-    out.result(op, f"icmp {predicate} {out.typed(lhs)}, {out.name(rhs)}")
+def selection(out: FunctionPrinter, op: Instruction) -> str:
+    condition, then, otherwise = op.operands
+    keyword, _ = out.ends_of(op, lambda op: (f"select {flags_text(op)}", ""))
+    return f"{keyword}{condition.typed}, {then.typed}, {otherwise.typed}"
 
 
-def float_comparison(out: FunctionPrinter, op: llvm.FCmpOp) -> None:
-    flag = xllvm.FCmpPredicateFlag.from_int(op.predicate.value.data)
-    predicate = flag.value.removeprefix("_")
-    lhs, rhs = op.operands
-    operands = f"{out.typed(lhs)}, {out.name(rhs)}"
-    out.result(op, f"fcmp {flags_text(op)}{predicate} {operands}")
+# Constants -----------------------------------------------------------------------------
 
 
-def selection(out: FunctionPrinter, op: Operation) -> None:
-    operands = ", ".join(map(out.typed, op.operands))
-    out.result(op, f"select {flags_text(op)}{operands}")
+def constant(out: FunctionPrinter, op: Instruction) -> None:
+    out.set_name(op, constant_text(op.properties["value"], op.type))
 
 
-def address(out: FunctionPrinter, op: xllvm.GEPOp) -> None:
-    verify_properties(
-        op, {"rawConstantIndices", "elem_type", "noWrapFlags", "inbounds"}
-    )
+def poison(out: FunctionPrinter, op: Instruction) -> None:
+    out.set_name(op, "poison")
+
+
+def zero(out: FunctionPrinter, op: Instruction) -> None:
+    is_pointer = isinstance(op.type, LLVMPointerType)
+    out.set_name(op, "null" if is_pointer else "zeroinitializer")
+
+
+def symbol(out: FunctionPrinter, op: Instruction) -> None:
+    name = op.properties["global_name"]
+    assert isinstance(name, SymbolRefAttr)
+    out.set_name(op, f"@{name.string_value()}")
+
+
+# Memory --------------------------------------------------------------------------------
+
+ADDRESS_PROPERTIES = {"rawConstantIndices", "elem_type", "noWrapFlags", "inbounds"}
+
+
+def address(out: FunctionPrinter, op: Instruction) -> str:
+    before, behind = out.ends_of(op, address_ends)
     pointer, *variables = op.operands
-    dynamic = iter(variables)
+    if not variables:
+        return f"{before}{pointer.typed}{behind}"
+    places = [variable.typed for variable in variables]
+    return f"{before}{pointer.typed}{behind.format(*places)}"
+
+
+def address_ends(op: Instruction) -> Ends:
+    """With a place for each index that is an operand."""
+    verify_properties(op, ADDRESS_PROPERTIES)
+    keyword = "getelementptr" + " inbounds" * ("inbounds" in op.properties)
     indices = [
-        out.typed(next(dynamic)) if index == xllvm.GEP_USE_SSA_VAL else f"i64 {index}"
-        for index in numbers_of(op.rawConstantIndices)
+        ", {}" if index == xllvm.GEP_USE_SSA_VAL else f", i64 {index}"
+        for index in numbers_of(cast(Numbers, op.properties["rawConstantIndices"]))
     ]
-    keyword = "getelementptr inbounds" if op.inbounds is not None else "getelementptr"
-    operands = ", ".join([out.type_text(op.elem_type), out.typed(pointer), *indices])
-    out.result(op, f"{keyword} {operands}")
+    return f"{keyword} {type_name(op.properties['elem_type'])}, ", "".join(indices)
 
 
 @bounded_cache
@@ -149,54 +186,58 @@ ORDERINGS = {
 }
 
 
-def access_suffix(op: xllvm.LoadOp | xllvm.StoreOp) -> str:
-    """Returns ordering and alignment of a memory access."""
+def access_ends(op: Instruction) -> Ends:
+    """Returns `atomic ` for an access with an ordering; this and the alignment."""
     verify_properties(op, {"alignment", "ordering"})
-    ordering = "" if op.ordering is None else ORDERINGS[op.ordering.value.data]
-    if op.alignment is None:
-        raise DiagnosticException(f"llvm emission: {op.name} without alignment")
-    return f"{' ' + ordering if ordering else ''}, align {op.alignment.value.data}"
+    ordering = ORDERINGS[number_of(op, "ordering") or 0]
+    alignment = number_of(op, "alignment")
+    if alignment is None:
+        raise DiagnosticException(f"llvm emission: {op.kind.name} without alignment")
+    if not ordering:
+        return "", f", align {alignment}"
+    return "atomic ", f" {ordering}, align {alignment}"
 
 
-def atomic_keyword(op: xllvm.LoadOp | xllvm.StoreOp) -> str:
-    """Returns `atomic ` for an access with an ordering."""
-    return "atomic " if op.ordering is not None and op.ordering.value.data else ""
+def load(out: FunctionPrinter, op: Instruction) -> str:
+    atomic, behind = out.ends_of(op, access_ends)
+    (pointer,) = op.operands
+    return f"load {atomic}{out.type_text(op.type)}, {pointer.typed}{behind}"
 
 
-def load(out: FunctionPrinter, op: xllvm.LoadOp) -> None:
-    (pointer,), (result,) = op.operands, op.results
-    operands = f"{out.type_text(result.type)}, {out.typed(pointer)}"
-    out.result(op, f"load {atomic_keyword(op)}{operands}{access_suffix(op)}")
+def store(out: FunctionPrinter, op: Instruction) -> str:
+    atomic, behind = out.ends_of(op, access_ends)
+    value, pointer = op.operands
+    return f"store {atomic}{value.typed}, {pointer.typed}{behind}"
 
 
-def store(out: FunctionPrinter, op: xllvm.StoreOp) -> None:
-    operands = ", ".join(map(out.typed, op.operands))
-    out.line(f"store {atomic_keyword(op)}{operands}{access_suffix(op)}")
+def stack_buffer(out: FunctionPrinter, op: Instruction) -> str:
+    alignment = number_of(op, "alignment")
+    behind = "" if alignment is None else f", align {alignment}"
+    return (
+        f"alloca {type_name(op.properties['elem_type'])}, {typed(op.operands)}{behind}"
+    )
 
 
-def symbol(out: FunctionPrinter, op: xllvm.AddressOfOp) -> None:
-    out.names[op.result] = f"@{op.global_name.string_value()}"
+# Vectors and structures ----------------------------------------------------------------
 
 
-def part(out: FunctionPrinter, op: xllvm.ExtractValueOp) -> None:
-    numbers = ", ".join(map(str, op.position.iter_values()))
-    out.result(op, f"extractvalue {out.typed(op.container)}, {numbers}")
+def typed(values: Sequence[Register]) -> str:
+    """Returns operands with their types."""
+    return ", ".join([value.typed for value in values])
 
 
-def stack_buffer(out: FunctionPrinter, op: xllvm.AllocaOp) -> None:
-    alignment = "" if op.alignment is None else f", align {op.alignment.value.data}"
-    text = f"alloca {type_name(op.elem_type)}, {out.typed(op.size)}{alignment}"
-    out.result(op, text)
+def part(out: FunctionPrinter, op: Instruction) -> str:
+    position = cast(Numbers, op.properties["position"])
+    numbers = ", ".join(map(str, position.iter_values()))
+    return f"extractvalue {typed(op.operands)}, {numbers}"
 
 
-def insertion(out: FunctionPrinter, op: xllvm.InsertElementOp) -> None:
-    operands = ", ".join(map(out.typed, op.operands))
-    out.result(op, f"insertelement {operands}")
+def insertion(out: FunctionPrinter, op: Instruction) -> str:
+    return f"insertelement {typed(op.operands)}"
 
 
-def extraction(out: FunctionPrinter, op: llvm.ExtractElementOp) -> None:
-    operands = ", ".join(map(out.typed, op.operands))
-    out.result(op, f"extractelement {operands}")
+def extraction(out: FunctionPrinter, op: Instruction) -> str:
+    return f"extractelement {typed(op.operands)}"
 
 
 @bounded_cache
@@ -209,81 +250,92 @@ def mask_text(mask: DenseArrayBase[IntegerType]) -> str:
     return f"<{len(lanes)} x i32> <{listed}>"
 
 
-def shuffle(out: FunctionPrinter, op: xllvm.ShuffleVectorOp) -> None:
-    operands = ", ".join(map(out.typed, op.operands))
-    out.result(op, f"shufflevector {operands}, {mask_text(op.mask)}")
+def shuffle_ends(op: Instruction) -> Ends:
+    return "", f", {mask_text(cast(Numbers, op.properties['mask']))}"
 
 
-def intrinsic_call(out: FunctionPrinter, op: xllvm.CallIntrinsicOp) -> None:
-    *_, bundles = numbers_of(cast(Sizes, op.properties["operandSegmentSizes"]))
+def shuffle(out: FunctionPrinter, op: Instruction) -> str:
+    lhs, rhs = op.operands
+    behind = out.ends_of(op, shuffle_ends)[1]
+    return f"shufflevector {lhs.typed}, {rhs.typed}{behind}"
+
+
+# Calls ---------------------------------------------------------------------------------
+
+
+def intrinsic_call(out: FunctionPrinter, op: Instruction) -> str:
+    before, name = out.ends_of(op, intrinsic_ends)
+    return print_call(out, op, before, name)
+
+
+def intrinsic_ends(op: Instruction) -> Ends:
+    """Flags and name."""
+    *_, bundles = numbers_of(cast(Numbers, op.properties["operandSegmentSizes"]))
     if bundles:
         raise DiagnosticException("llvm emission: operand bundles are not supported")
-    print_call(out, op, op.intrin.data, op.operands)
+    return flags_text(op), cast(StringAttr, op.properties["intrin"]).data
 
 
-def inline_assembly(out: FunctionPrinter, op: xllvm.InlineAsmOp) -> None:
+def inline_assembly(out: FunctionPrinter, op: Instruction) -> str:
     """Of what has effects, and depends on which threads run it together: passes leave it where it
     is, and do not copy it into branches.
     """
-    if op.has_side_effects is None or op.is_align_stack is not None:
+    properties = op.properties
+    if "has_side_effects" not in properties or "is_align_stack" in properties:
         raise DiagnosticException(
             "llvm emission: inline_asm needs effects, and no aligned stack"
         )
-    type_ = "void" if op.res is None else out.type_text(op.res.type)
-    body = op.asm_string.data.replace("\n", "\\0A")
-    operands = ", ".join(map(out.typed, op.operands_))
-    text = (
-        f'call {type_} asm sideeffect "{body}", "{op.constraints.data}"({operands}) '
-        "convergent"
+    body, constraints = (
+        cast(StringAttr, properties[name]).data
+        for name in ("asm_string", "constraints")
     )
-    if op.res is None:
-        out.line(text)
-    else:
-        out.result(op, text)
+    body = body.replace("\n", "\\0A")
+    return (
+        f'call {out.type_text(op.type)} asm sideeffect "{body}", "{constraints}"'
+        f"({typed(op.operands)}) convergent"
+    )
 
 
-def call(out: FunctionPrinter, op: xllvm.CallOp) -> None:
-    if op.callee is None or op.op_bundle_operands or op.var_callee_type is not None:
+def call(out: FunctionPrinter, op: Instruction) -> str:
+    callee = op.properties.get("callee")
+    *_, bundles = numbers_of(cast(Numbers, op.properties["operandSegmentSizes"]))
+    is_plain = not bundles and "var_callee_type" not in op.properties
+    if not isinstance(callee, SymbolRefAttr) or not is_plain:
         raise DiagnosticException("llvm emission: only plain direct calls")
-    print_call(out, op, op.callee.string_value(), op.args)
+    return print_call(out, op, flags_text(op), callee.string_value())
 
 
-def print_call(
-    out: FunctionPrinter, op: Operation, name: str, operands: Sequence[SSAValue]
-) -> None:
+def print_call(out: FunctionPrinter, op: Instruction, flags: str, name: str) -> str:
     """Prints a call and declares its callee."""
-    result = "void"
-    for value in op.results:
-        result = out.type_text(value.type)
+    result = out.type_text(op.type)
     if name not in out.declarations:
-        out.declare(name, result, [out.type_text(operand.type) for operand in operands])
-    listed = ", ".join(map(out.typed, operands))
-    text = f"call {flags_text(op)}{result} @{name}({listed})"
-    if op.results:
-        out.result(op, text)
-    else:
-        out.line(text)
+        out.declare(name, result, [out.type_text(each.type) for each in op.operands])
+    return f"call {flags}{result} @{name}({typed(op.operands)})"
 
 
-def jump(out: FunctionPrinter, op: xllvm.BrOp) -> None:
-    out.line(f"br {out.branch(op.successor, op.arguments)}")
+# Control flow --------------------------------------------------------------------------
 
 
-def conditional_jump(out: FunctionPrinter, op: xllvm.CondBrOp) -> None:
+def jump(out: FunctionPrinter, op: Instruction) -> str:
+    (target,) = op.successors
+    return f"br {out.branch(target, op.operands)}"
+
+
+def conditional_jump(out: FunctionPrinter, op: Instruction) -> str:
     condition, *values = op.operands
     then_block, else_block = op.successors
     taken = len(then_block.args)
     then = out.branch(then_block, values[:taken])
     otherwise = out.branch(else_block, values[taken:])
-    out.line(f"br {out.typed(condition)}, {then}, {otherwise}")
+    return f"br {condition.typed}, {then}, {otherwise}"
 
 
-def function_return(out: FunctionPrinter, op: xllvm.ReturnOp) -> None:
-    out.line("ret void" if op.arg is None else f"ret {out.typed(op.arg)}")
+def function_return(out: FunctionPrinter, op: Instruction) -> str:
+    return f"ret {typed(op.operands)}" if op.operands else "ret void"
 
 
-def unreachable(out: FunctionPrinter, op: Operation) -> None:
-    out.line("unreachable")
+def unreachable(out: FunctionPrinter, op: Instruction) -> str:
+    return "unreachable"
 
 
 WRAPPING = ("overflowFlags",)
@@ -326,26 +378,22 @@ PRINTERS: dict[type[Operation], Printer] = {
     xllvm.ZeroOp: zero,
     llvm.SelectOp: selection,
     xllvm.UnreachableOp: unreachable,
-    **dict(
-        [
-            entry(xllvm.ConstantOp, constant),
-            entry(xllvm.ICmpOp, integer_comparison),
-            entry(llvm.FCmpOp, float_comparison),
-            entry(xllvm.GEPOp, address),
-            entry(xllvm.AddressOfOp, symbol),
-            entry(xllvm.ExtractValueOp, part),
-            entry(xllvm.LoadOp, load),
-            entry(xllvm.StoreOp, store),
-            entry(xllvm.AllocaOp, stack_buffer),
-            entry(xllvm.InsertElementOp, insertion),
-            entry(llvm.ExtractElementOp, extraction),
-            entry(xllvm.ShuffleVectorOp, shuffle),
-            entry(xllvm.CallIntrinsicOp, intrinsic_call),
-            entry(xllvm.InlineAsmOp, inline_assembly),
-            entry(xllvm.CallOp, call),
-            entry(xllvm.BrOp, jump),
-            entry(xllvm.CondBrOp, conditional_jump),
-            entry(xllvm.ReturnOp, function_return),
-        ]
-    ),
+    xllvm.ConstantOp: constant,
+    xllvm.ICmpOp: of_two(integer_predicate),
+    llvm.FCmpOp: of_two(float_predicate),
+    xllvm.GEPOp: address,
+    xllvm.AddressOfOp: symbol,
+    xllvm.ExtractValueOp: part,
+    xllvm.LoadOp: load,
+    xllvm.StoreOp: store,
+    xllvm.AllocaOp: stack_buffer,
+    xllvm.InsertElementOp: insertion,
+    llvm.ExtractElementOp: extraction,
+    xllvm.ShuffleVectorOp: shuffle,
+    xllvm.CallIntrinsicOp: intrinsic_call,
+    xllvm.InlineAsmOp: inline_assembly,
+    xllvm.CallOp: call,
+    xllvm.BrOp: jump,
+    xllvm.CondBrOp: conditional_jump,
+    xllvm.ReturnOp: function_return,
 }

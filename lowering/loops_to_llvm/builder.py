@@ -1,7 +1,7 @@
-"""Appends ops of the llvm dialect to blocks, with cached types and attributes.
+"""Appends instructions to blocks, with cached types and properties.
 
-Ops are made without their constructors (`append`), so every property that a constructor would
-fill in stands in a cached dictionary here.
+Instructions are named by operations of the llvm dialect, which they become where a pass wants
+them. Every property that is not the operation's default stands in a cached dictionary here.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import FastMathAttr
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import llvm
 from glow.dialects.bounded_cache import bounded_cache
-from glow.lowering.append import append
+from glow.lowering.llvm_ir.function import VOID, BasicBlock, Instruction
 from glow.lowering.loops_to_llvm.layout import (
     POINTER,
     element_of,
@@ -129,8 +129,8 @@ class LlvmBuilder:
     def __init__(self, index: IntegerType = i64) -> None:
         """`index` is the type of addresses and trip counts."""
         self.index = index
-        self.block = Block()
-        self.prologue = Block()
+        self.block = BasicBlock()
+        self.prologue = BasicBlock()
         self.mangled: dict[tuple[str, int], str] = {}
         self.constants: dict[tuple[str, int], SSAValue] = {}
         self.type_numbers: dict[Attribute, int] = {}
@@ -143,21 +143,22 @@ class LlvmBuilder:
         type_: Attribute,
         properties: Properties = NO_PROPERTIES,
     ) -> SSAValue:
-        """Appends an op with one result and returns it."""
-        (result,) = append(self.block, op_class, operands, (type_,), properties).results
-        return result
+        """Appends an instruction with a result and returns that."""
+        instruction = Instruction(op_class, operands, type_, properties)
+        self.block.instructions.append(instruction)
+        return instruction
 
     def emit_no_result(
         self,
         op_class: type[Operation],
         operands: Sequence[SSAValue],
         properties: Properties = NO_PROPERTIES,
-        successors: Sequence[Block] = (),
+        successors: Sequence[BasicBlock] = (),
     ) -> None:
-        """Appends an op without result."""
-        op = append(self.block, op_class, operands, (), properties)
-        if successors:
-            op.successors = successors
+        """Appends an instruction without result."""
+        self.block.instructions.append(
+            Instruction(op_class, operands, VOID, properties, successors)
+        )
 
     # Constants -----------------------------------------------------------------
 
@@ -168,11 +169,10 @@ class LlvmBuilder:
         type_: Attribute,
         properties: Properties = NO_PROPERTIES,
     ) -> SSAValue:
-        """Appends an op to the head of the entry block and returns its result."""
-        (result,) = append(
-            self.prologue, op_class, operands, (type_,), properties
-        ).results
-        return result
+        """Appends an instruction to the head of the entry block and returns its result."""
+        instruction = Instruction(op_class, operands, type_, properties)
+        self.prologue.instructions.append(instruction)
+        return instruction
 
     def constant(self, value: Attribute, type_: Attribute) -> SSAValue:
         """Returns a new constant; `number` and callers keep those that recur."""
@@ -342,23 +342,21 @@ class LlvmBuilder:
         self, callee: str, operands: Sequence[SSAValue], type_: Attribute | None
     ) -> Sequence[SSAValue]:
         """Calls a function; returns its result, or nothing for void."""
-        op = xllvm.CallOp.create(
-            operands=operands,
-            result_types=() if type_ is None else (type_,),
-            properties=call_properties(callee, len(operands)),
-        )
-        self.block.add_op(op)
-        return op.results
+        properties = call_properties(callee, len(operands))
+        if type_ is not None:
+            return (self.emit(xllvm.CallOp, operands, type_, properties),)
+        self.emit_no_result(xllvm.CallOp, operands, properties)
+        return ()
 
-    def branch(self, target: Block, values: Sequence[SSAValue] = ()) -> None:
+    def branch(self, target: BasicBlock, values: Sequence[SSAValue] = ()) -> None:
         self.emit_no_result(xllvm.BrOp, tuple(values), successors=(target,))
 
     def branch_if(
         self,
         cond: SSAValue,
-        then: Block,
+        then: BasicBlock,
         then_values: Sequence[SSAValue],
-        otherwise: Block,
+        otherwise: BasicBlock,
         otherwise_values: Sequence[SSAValue],
     ) -> None:
         sizes = segments(1, len(then_values), len(otherwise_values))

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from xdsl.dialects import func, scf
 from xdsl.dialects import llvm as xllvm
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
+from glow.lowering.llvm_ir.function import BasicBlock
 from glow.lowering.loops_to_llvm.builder import SIGNED_LESS
 from glow.lowering.loops_to_llvm.function_lowering import (
     FunctionLowering,
@@ -41,7 +42,7 @@ def static_loop(
     """A loop that runs at least once: the results are the values last yielded."""
     first, last = low.scalar(op.lb), low.scalar(op.ub)
     step = low.scalar(op.step)
-    body, behind = loop_block(low, op), Block()
+    body, behind = loop_block(low, op), BasicBlock()
     yielded = lower_body(low, op, body)
     close_loop(low, body, (step, last), yielded, behind, ())
     # Last, since addresses are still appended to this block from inside the loop.
@@ -58,7 +59,7 @@ def guarded_loop(
     step = low.scalar(op.step)
     guard = low.builder.compare(SIGNED_LESS, first, last)
     body = loop_block(low, op)
-    behind = Block(arg_types=low.flat_types(op.results))
+    behind = BasicBlock(low.flat_types(op.results))
     yielded = lower_body(low, op, body)
     close_loop(low, body, (step, last), yielded, behind, yielded)
     low.builder.branch_if(guard, body, (first, *initial), behind, initial)
@@ -66,14 +67,16 @@ def guarded_loop(
     low.bind_all(op.results, behind.args)
 
 
-def loop_block(low: FunctionLowering, op: scf.ForOp) -> Block:
+def loop_block(low: FunctionLowering, op: scf.ForOp) -> BasicBlock:
     """Returns the block that a loop's body begins in: the variable, then the carried
     values.
     """
-    return Block(arg_types=[low.index_type, *low.flat_types(op.iter_args)])
+    return BasicBlock([low.index_type, *low.flat_types(op.iter_args)])
 
 
-def lower_body(low: FunctionLowering, op: scf.ForOp, body: Block) -> list[SSAValue]:
+def lower_body(
+    low: FunctionLowering, op: scf.ForOp, body: BasicBlock
+) -> list[SSAValue]:
     """Lowers a loop's body and returns what it yields; the scope stays open."""
     variable, *carried = op.body.block.args
     low.open_scope(body)
@@ -93,10 +96,10 @@ def lower_region(low: FunctionLowering, region: Region) -> list[SSAValue]:
 
 def close_loop(
     low: FunctionLowering,
-    body: Block,
+    body: BasicBlock,
     bounds: tuple[SSAValue, SSAValue],
     yielded: Sequence[SSAValue],
-    behind: Block,
+    behind: BasicBlock,
     results: Sequence[SSAValue],
 ) -> None:
     """Ends a loop's body with the step, the test and the way back."""
@@ -112,9 +115,9 @@ def while_loop(low: FunctionLowering, op: scf.WhileOp) -> None:
     """A loop whose first region says whether its second one runs."""
     low.load_pending()
     initial = low.flatten_all(op.arguments)
-    before = Block(arg_types=low.flat_types(op.arguments))
-    after = Block(arg_types=low.flat_types(op.res))
-    behind = Block(arg_types=low.flat_types(op.res))
+    before = BasicBlock(low.flat_types(op.arguments))
+    after = BasicBlock(low.flat_types(op.res))
+    behind = BasicBlock(low.flat_types(op.res))
     low.open_scope(before)
     low.bind_all(op.before_region.block.args, before.args)
     condition = op.before_region.block.last_op
@@ -146,7 +149,7 @@ def _lowered_test(low: FunctionLowering, condition: scf.ConditionOp) -> list[SSA
 def condition(low: FunctionLowering, op: scf.IfOp) -> None:
     low.load_pending()
     cond = low.scalar(op.cond)
-    behind = Block(arg_types=low.flat_types(op.results))
+    behind = BasicBlock(low.flat_types(op.results))
     then = lower_branch(low, op.true_region, behind)
     otherwise = behind
     if op.false_region.blocks:
@@ -156,9 +159,11 @@ def condition(low: FunctionLowering, op: scf.IfOp) -> None:
     low.bind_all(op.results, behind.args)
 
 
-def lower_branch(low: FunctionLowering, region: Region, behind: Block) -> Block:
+def lower_branch(
+    low: FunctionLowering, region: Region, behind: BasicBlock
+) -> BasicBlock:
     """Lowers one side of a condition; returns the block that it begins in."""
-    block = Block()
+    block = BasicBlock()
     low.open_scope(block)
     yielded = lower_region(low, region)
     low.builder.branch(behind, yielded)

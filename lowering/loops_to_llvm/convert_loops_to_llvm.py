@@ -16,17 +16,17 @@ from xdsl.dialects import func
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerType, ModuleOp
 from xdsl.dialects.llvm import LLVMFunctionType, LLVMVoidType
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
+from glow.lowering.llvm_ir.dialect import function_op
+from glow.lowering.llvm_ir.function import BasicBlock, Function
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
 from glow.lowering.loops_to_llvm.layout import RegisterLayout, layout_of
 from glow.lowering.loops_to_llvm.rules import RULES
 from glow.lowering.target.program_target import settle_plain_target
 from glow.lowering.target.target import Target
-
-EXTERNAL = xllvm.LinkageAttr("external")
 
 
 def flat_type(type_: Attribute, target: Target) -> Attribute:
@@ -55,23 +55,26 @@ def signature(function: func.FuncOp, target: Target) -> LLVMFunctionType:
 
 def lower_function(
     function: func.FuncOp, target: Target
-) -> tuple[xllvm.FuncOp, dict[str, Attribute]]:
+) -> tuple[Function, dict[str, LLVMFunctionType]]:
     """Returns the llvm function and the types of the library functions that it calls.
 
     Raises DiagnosticException with the function's name for what cannot be lowered.
     """
-    body = Region()
-    externals: dict[str, Attribute] = {}
-    if function.body.blocks:
-        low = FunctionLowering(RULES, target)
-        try:
-            lower_function_body(low, function.body.block)
-        except DiagnosticException as error:
-            name = function.sym_name.data
-            raise DiagnosticException(f"{error} (in @{name})") from error
-        body, externals = Region(low.blocks), low.externals
-        low.vectors.clear()  # Where loads that wait know the walk, and it knows them.
-    return llvm_function(function, body, target), externals
+    name = function.sym_name.data
+    lowered = Function(name, signature(function, target), [])
+    if function.arg_attrs is not None:
+        kept = [keep_noalias(attributes) for attributes in function.arg_attrs]
+        lowered.argument_attributes = ArrayAttr(kept)
+    if not function.body.blocks:
+        return lowered, {}
+    low = FunctionLowering(RULES, target)
+    try:
+        lower_function_body(low, function.body.block)
+    except DiagnosticException as error:
+        raise DiagnosticException(f"{error} (in @{name})") from error
+    lowered.blocks = low.blocks
+    low.vectors.clear()  # Where loads that wait know the walk, and it knows them.
+    return lowered, low.externals
 
 
 def lower_function_body(low: FunctionLowering, block: Block) -> None:
@@ -80,33 +83,13 @@ def lower_function_body(low: FunctionLowering, block: Block) -> None:
         only_register(argument.type, low.layout_of(argument.type))
         for argument in block.args
     ]
-    begin = Block(arg_types=types)
+    begin = BasicBlock(types)
     for argument, lowered in zip(block.args, begin.args, strict=True):
         lowered.name_hint = argument.name_hint
     low.open_scope(begin)
     low.bind_all(block.args, begin.args)
     low.lower_block(block)
-    for op in reversed(list(low.builder.prologue.ops)):
-        op.detach()
-        if begin.first_op is None:
-            begin.add_op(op)
-        else:
-            begin.insert_op_before(op, begin.first_op)
-
-
-def llvm_function(function: func.FuncOp, body: Region, target: Target) -> xllvm.FuncOp:
-    """Returns the llvm function with the name, type and argument attributes."""
-    properties: dict[str, Attribute | None] = {}
-    if function.arg_attrs is not None:
-        kept = [keep_noalias(attributes) for attributes in function.arg_attrs]
-        properties["arg_attrs"] = ArrayAttr(kept)
-    return xllvm.FuncOp(
-        function.sym_name,
-        signature(function, target),
-        linkage=EXTERNAL,
-        body=body,
-        other_props=properties,
-    )
+    begin.instructions[:0] = low.builder.prologue.instructions
 
 
 def keep_noalias(attributes: DictionaryAttr) -> DictionaryAttr:
@@ -115,25 +98,17 @@ def keep_noalias(attributes: DictionaryAttr) -> DictionaryAttr:
     return DictionaryAttr({k: v for k, v in data.items() if k == "llvm.noalias"})
 
 
-def declaration(name: str, type_: Attribute) -> xllvm.FuncOp:
-    """Returns the declaration of a library function."""
-    assert isinstance(type_, LLVMFunctionType)
-    return xllvm.FuncOp(name, type_, linkage=EXTERNAL)
-
-
-def lower_functions(
-    functions: Iterable[func.FuncOp], target: Target
-) -> list[xllvm.FuncOp]:
+def lower_functions(functions: Iterable[func.FuncOp], target: Target) -> list[Function]:
     """Returns the llvm functions and, behind them, library declarations."""
-    lowered: list[xllvm.FuncOp] = []
-    externals: dict[str, Attribute] = {}
+    lowered: list[Function] = []
+    externals: dict[str, LLVMFunctionType] = {}
     for function in functions:
-        llvm_op, called = lower_function(function, target)
-        lowered.append(llvm_op)
+        made, called = lower_function(function, target)
+        lowered.append(made)
         externals |= called
-    names = {function.sym_name.data for function in lowered}
+    names = {function.name for function in lowered}
     missing = {name: type_ for name, type_ in externals.items() if name not in names}
-    return [*lowered, *(declaration(name, type_) for name, type_ in missing.items())]
+    return [*lowered, *(Function(name, type_, []) for name, type_ in missing.items())]
 
 
 def lower_module(module: ModuleOp, target: Target) -> ModuleOp:
@@ -147,7 +122,8 @@ def lower_module(module: ModuleOp, target: Target) -> ModuleOp:
             others.append(op.clone())
         else:
             raise DiagnosticException(f"loops-to-llvm: {op.name} is not a function")
-    return ModuleOp([*others, *lower_functions(functions, target)])
+    lowered = map(function_op, lower_functions(functions, target))
+    return ModuleOp([*others, *lowered])
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.lowering.append import operations_of
+from glow.lowering.llvm_ir.function import BasicBlock
 from glow.lowering.loops_to_llvm.affine import ZERO, AffineForm, variable
 from glow.lowering.loops_to_llvm.builder import LlvmBuilder
 from glow.lowering.loops_to_llvm.layout import (
@@ -79,7 +80,7 @@ class Address(NamedTuple):
 class Scope:
     """A region that is being lowered: its open block and the addresses made in it."""
 
-    block: Block
+    block: BasicBlock
     addresses: dict[tuple[SSAValue, SSAValue, int], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, SSAValue, int], SSAValue]
     )
@@ -98,7 +99,7 @@ class FunctionLowering:
         self.index_type = IntegerType(target.index_bits)
         self.builder = LlvmBuilder(self.index_type)
         self.layouts: dict[int, RegisterLayout] = {}
-        self.blocks: list[Block] = []
+        self.blocks: list[BasicBlock] = []
         self.scopes: list[Scope] = []
         self.depths: dict[SSAValue, int] = {}
         self.indices: dict[SSAValue, AffineForm] = {}
@@ -106,7 +107,7 @@ class FunctionLowering:
         self.vectors: dict[SSAValue, Registers] = {}
         self.pending: list[tuple[SSAValue, LazyRegisters[SSAValue]]] = []
         self.lowered: set[Operation] = set()
-        self.externals: dict[str, Attribute] = {}
+        self.externals: dict[str, LLVMFunctionType] = {}
 
     # Values --------------------------------------------------------------------
 
@@ -259,7 +260,7 @@ class FunctionLowering:
 
     # Regions -------------------------------------------------------------------
 
-    def open_scope(self, block: Block) -> None:
+    def open_scope(self, block: BasicBlock) -> None:
         """Starts a nested region whose code begins in `block`."""
         self.blocks.append(block)
         self.scopes.append(Scope(block))
@@ -270,7 +271,7 @@ class FunctionLowering:
         self.scopes.pop()
         self.builder.block = self.scopes[-1].block
 
-    def continue_in(self, block: Block) -> None:
+    def continue_in(self, block: BasicBlock) -> None:
         """Makes `block` the open block of the innermost region."""
         self.blocks.append(block)
         self.scopes[-1].block = block

@@ -175,5 +175,5 @@ def function_text(functions: list[func.FuncOp], target: Target) -> str:
     lowered = lower_functions(functions, target)
     text = emit_functions(lowered, target)
     for function in lowered:
-        let_go(function)
+        function.clear()
     return text

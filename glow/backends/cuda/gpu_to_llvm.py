@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.llvm import LLVMFunctionType
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.backends.cuda.kernel_lowering import (
     DYNAMIC,
@@ -39,6 +39,7 @@ from glow.backends.cuda.warpgroup_to_llvm import RULES as WARPGROUP_RULES
 from glow.dialects import arith
 from glow.dialects.errors import GlowError
 from glow.dialects.gpu import gpu, nvgpu
+from glow.lowering.llvm_ir.function import VOID, Function
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.ir_types import memref_of
 from glow.lowering.loops_to_llvm.conversions import conversion, with_element
@@ -232,7 +233,7 @@ RULES: Mapping[type[Operation], Rule] = {
 }
 
 
-def lower_kernel(kernel: GpuKernel, target: Target) -> xllvm.FuncOp:
+def lower_kernel(kernel: GpuKernel, target: Target) -> Function:
     """Returns a kernel as a function of pointers, whose indices have 32 bits.
 
     Raises GlowError for buffers that these do not reach through.
@@ -248,12 +249,8 @@ def lower_kernel(kernel: GpuKernel, target: Target) -> xllvm.FuncOp:
     low = KernelLowering(kernel, RULES, target)
     lower_function_body(low, function.body.block)
     inputs = [POINTER] * len(function.body.block.args)
-    return xllvm.FuncOp(
-        f"{function.sym_name.data}_body",
-        LLVMFunctionType(inputs, xllvm.LLVMVoidType()),
-        linkage=xllvm.LinkageAttr("internal"),
-        body=Region(low.blocks),
-    )
+    name, type_ = f"{function.sym_name.data}_body", LLVMFunctionType(inputs, VOID)
+    return Function(name, type_, low.blocks, "internal")
 
 
 def shared_text(kernel: GpuKernel) -> str:

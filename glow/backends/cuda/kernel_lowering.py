@@ -17,13 +17,14 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel, barrier_names
 from glow.backends.cuda.kernels.tiles.tensor_core_tile import U8
 from glow.dialects import llvm
 from glow.dialects.gpu import bulk_copies, nvgpu, warpgroups
 from glow.dialects.tensor_types import element_of
+from glow.lowering.llvm_ir.function import BasicBlock
 from glow.lowering.loops_to_llvm.builder import gep_properties
 from glow.lowering.loops_to_llvm.function_lowering import (
     Address,
@@ -56,7 +57,7 @@ class KernelLowering(FunctionLowering):
         super().__init__(rules, replace(target, index_bits=32))
         self.barriers = barrier_names(kernel.function)
         self.places = places_of(kernel)
-        self.words: dict[tuple[SSAValue, Block], Sequence[SSAValue]] = {}
+        self.words: dict[tuple[SSAValue, BasicBlock], Sequence[SSAValue]] = {}
 
     def words_of(self, fragment: SSAValue, register: Attribute) -> Sequence[SSAValue]:
         """The registers of a factor's fragment, of a type that an intrinsic takes."""

@@ -17,7 +17,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import UnrealizedConversionCastOp, bf16, f16, f32, i32, i64
+from xdsl.dialects.builtin import (
+    StringAttr,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+    bf16,
+    f16,
+    f32,
+    i32,
+    i64,
+)
 from xdsl.dialects.llvm import LLVMStructType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -56,14 +65,23 @@ FORMATS: Mapping[Attribute, tuple[str, str]] = {
 """PTX's name of a product, and what stands behind whether it adds: signs, transpositions."""
 
 
+def assembly_properties(text: str, constraints: str) -> Mapping[str, Attribute]:
+    """What an operation says that is a text of PTX with effects."""
+    return {
+        "asm_string": StringAttr(text),
+        "constraints": StringAttr(constraints),
+        "has_side_effects": UnitAttr(),
+    }
+
+
 def assembly(
     low: FunctionLowering, text: str, constraints: str, operands: Sequence[SSAValue]
 ) -> None:
     """Appends a text of PTX without a result."""
     low.load_pending()
     listed = ",".join(filter(None, (constraints, MEMORY)))
-    op = xllvm.InlineAsmOp(text, listed, operands, has_side_effects=True)
-    low.builder.block.add_op(op)
+    properties = assembly_properties(text, listed)
+    low.builder.emit_no_result(xllvm.InlineAsmOp, operands, properties)
 
 
 def updated(
@@ -79,11 +97,9 @@ def updated(
     listed = [*[f"={letter}"] * count, *constraints, *map(str, range(count)), MEMORY]
     struct = LLVMStructType.from_type_list([value.type for value in registers])
     values = [*operands, *registers]
-    op = xllvm.InlineAsmOp(
-        text, ",".join(listed), values, [struct], has_side_effects=True
-    )
-    low.builder.block.add_op(op)
-    return low.parts_of(op.results[0])
+    properties = assembly_properties(text, ",".join(listed))
+    result = low.builder.emit(xllvm.InlineAsmOp, values, struct, properties)
+    return low.parts_of(result)
 
 
 def number_of(low: FunctionLowering, pointer: SSAValue) -> SSAValue:

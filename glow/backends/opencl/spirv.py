@@ -15,17 +15,17 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from xdsl.dialects import llvm as xllvm
 from xdsl.dialects.builtin import IntAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.llvm import LLVMFunctionType, LLVMPointerType
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute
 
 from glow.backends.opencl.contraction import WIDEST, contract
 from glow.backends.opencl.spirv_halves import without_halves
 from glow.dialects import arith, vector
 from glow.dialects.errors import GlowError
 from glow.dialects.memref import PrefetchOp
+from glow.lowering.llvm_ir.function import VOID, Function
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loop_builder.kernel import is_kernel
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_function_body
@@ -100,7 +100,7 @@ class DeviceLowering(FunctionLowering):
         return layout_of(type_, self.lanes, self.index_type, WIDEST)
 
 
-def lower_kernel(kernel: FuncOp, target: Target) -> xllvm.FuncOp:
+def lower_kernel(kernel: FuncOp, target: Target) -> Function:
     """A kernel as an internal function, without hints to caches."""
     for op in [op for op in kernel.walk() if isinstance(op, PrefetchOp)]:
         op.detach()
@@ -108,12 +108,8 @@ def lower_kernel(kernel: FuncOp, target: Target) -> xllvm.FuncOp:
     low = DeviceLowering(target)
     lower_function_body(low, kernel.body.block)
     inputs = [low.layout_of(type_).types[0] for type_ in kernel.function_type.inputs]
-    return xllvm.FuncOp(
-        kernel.sym_name,
-        LLVMFunctionType(inputs, xllvm.LLVMVoidType()),
-        linkage=xllvm.LinkageAttr("internal"),
-        body=Region(low.blocks),
-    )
+    name, type_ = kernel.sym_name.data, LLVMFunctionType(inputs, VOID)
+    return Function(name, type_, low.blocks, "internal")
 
 
 def picked_lane(found: re.Match[str]) -> str:

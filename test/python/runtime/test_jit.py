@@ -65,7 +65,7 @@ def program_texts() -> list[str]:
     """Returns the LLVM IR of each function, one module each."""
     target = host_target()
     functions = lower_functions(functions_of(parse_loops(PROGRAM)), target)
-    return [emit_functions([f], target) for f in functions if f.body.blocks]
+    return [emit_functions([f], target) for f in functions if f.blocks]
 
 
 def build() -> tuple[Executable, np.ndarray]:
