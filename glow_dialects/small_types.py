@@ -27,6 +27,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from glow.dialects.bounded_cache import identity_cache
+
 SMALL_TYPES: dict[str, Attribute] = {
     "float8_e4m3fn": f8E4M3FN,
     "float8_e4m3fnuz": f8E4M3FNUZ,
@@ -42,13 +44,12 @@ SMALL_TYPES: dict[str, Attribute] = {
 """The types by the names of their dtypes in `ml_dtypes`."""
 
 _NAMES = {element: name for name, element in SMALL_TYPES.items()}
-_CLASSES = frozenset(map(type, _NAMES))
-"""Most elements are of none of these, which is known without their hash."""
 
 
+@identity_cache
 def is_small(element: Attribute) -> bool:
     """Whether an element type is one of storage only."""
-    return type(element) in _CLASSES and element in _NAMES
+    return element in _NAMES
 
 
 def is_small_float(element: Attribute) -> TypeGuard[ReducedPrecisionFloatType]:

@@ -124,4 +124,4 @@ def _instruction(op: Operation) -> Instruction:
     if op.regions or len(op.results) > 1:
         raise DiagnosticException(f"llvm emission: unknown op {op.name}")
     type_ = op.results[0].type if op.results else VOID
-    return Instruction(type(op), (), type_, op.properties)
+    return Instruction(type(op), (), type_, dict(op.properties))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.lowering.llvm_ir.function import (
@@ -35,8 +35,6 @@ class FunctionPrinter:
     ):
         self.printers = printers
         self.declarations = declarations
-        self.type_texts: dict[int, str] = {}
-        self.ends: dict[tuple[type[Operation], int], tuple[str, str]] = {}
         self.named = 0
         self.labels: dict[BasicBlock, str] = {}
         self.label = ""
@@ -53,27 +51,7 @@ class FunctionPrinter:
         if not value.name:
             self.named += 1
         value.name = name
-        value.typed = f"{self.type_text(value.type)} {name}"
-
-    def type_text(self, type_: Attribute) -> str:
-        """Returns the text of a type; found by identity, as hashing a type is dear."""
-        found = self.type_texts.get(id(type_))
-        if found is None:
-            found = self.type_texts[id(type_)] = type_name(type_)
-        return found
-
-    def ends_of(
-        self, op: Instruction, make: Callable[[Instruction], tuple[str, str]]
-    ) -> tuple[str, str]:
-        """Returns the ends of a line, which instructions with the same properties share.
-
-        They are found by identity.
-        """
-        key = (op.kind, id(op.properties))
-        found = self.ends.get(key)
-        if found is None:
-            found = self.ends[key] = make(op)
-        return found
+        value.typed = f"{type_name(value.type)} {name}"
 
     def declare(self, name: str, result: str, arguments: Sequence[str]) -> None:
         """Makes sure that the module declares a callee."""
@@ -106,7 +84,10 @@ class FunctionPrinter:
             for operand in op.operands:
                 if not operand.name:
                     name(operand)
-            text = printer(self, op)
+            try:
+                text = printer(self, op)
+            except DiagnosticException as error:
+                raise DiagnosticException(f"{error} on {op.kind.name}") from error
             if text is not None:
                 result = "" if op.type is VOID else f"{name(op)} = "
                 lines.append(f"  {result}{text}")

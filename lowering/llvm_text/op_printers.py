@@ -1,12 +1,11 @@
 """The table of the LLVM text printer: how each op of the llvm dialect is spelled.
 
-A line is what its properties say, before and behind, with operands in between. The ends of lines
-are made once for all instructions of a kind that share their properties, which most do.
+What properties say is spelled once for all instructions that share them, which most do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects import llvm as xllvm
@@ -18,50 +17,48 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
 )
 from xdsl.dialects.llvm import FastMathAttr, LLVMPointerType
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects import llvm
-from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.bounded_cache import bounded_cache, identity_cache
 from glow.lowering.llvm_ir.function import Instruction, Register
 from glow.lowering.llvm_text.function_printer import FunctionPrinter, Printer
 from glow.lowering.llvm_text.text import constant_text, type_name
 
 Numbers: TypeAlias = "DenseArrayBase[IntegerType]"
-Ends = tuple[str, str]
+Properties: TypeAlias = "Mapping[str, Attribute]"
 
 
-def flags_text(op: Instruction) -> str:
+def flags_text(properties: Properties) -> str:
     """Returns the fastmath keywords of an op, each with a space behind, in one order:
     the attribute is a set, and the text is a cache key.
     """
-    flags = op.properties.get("fastmathFlags")
+    flags = properties.get("fastmathFlags")
     if not isinstance(flags, FastMathAttr) or not flags.data:
         return ""
     return "".join(f"{name} " for name in sorted(flag.value for flag in flags.data))
 
 
-def overflow_text(op: Instruction) -> str:
+def overflow_text(properties: Properties) -> str:
     """Returns the overflow keywords of an integer op, each with a space behind."""
-    return OVERFLOW[number_of(op, "overflowFlags") or 0]
+    return OVERFLOW[number_of(properties, "overflowFlags") or 0]
 
 
 OVERFLOW = {0: "", 1: "nsw ", 2: "nuw ", 3: "nuw nsw "}
 
 
-def number_of(op: Instruction, name: str) -> int | None:
+def number_of(properties: Properties, name: str) -> int | None:
     """Returns a property that is a number, None where it is missing."""
-    number = op.properties.get(name)
+    number = properties.get(name)
     return number.value.data if isinstance(number, IntegerAttr) else None
 
 
-def verify_properties(op: Instruction, known: set[str]) -> None:
+def verify_properties(properties: Properties, known: set[str]) -> None:
     """Raises DiagnosticException for a property that the text would not carry."""
-    for name in op.properties:
+    for name in properties:
         if name not in known:
-            raise DiagnosticException(
-                f"llvm emission: unknown attribute {name} on {op.kind.name}"
-            )
+            raise DiagnosticException(f"llvm emission: unknown attribute {name}")
 
 
 # Arithmetic ----------------------------------------------------------------------------
@@ -71,19 +68,20 @@ def binary(keyword: str, known: Iterable[str] = ()) -> Printer:
     """Returns the printer of `keyword flags type a, b`."""
     allowed = set(known)
 
-    def ends(op: Instruction) -> Ends:
-        verify_properties(op, allowed)
-        return f"{keyword} {flags_text(op)}{overflow_text(op)}", ""
+    @identity_cache
+    def head(properties: Properties) -> str:
+        verify_properties(properties, allowed)
+        return f"{keyword} {flags_text(properties)}{overflow_text(properties)}"
 
-    return of_two(ends)
+    return of_two(head)
 
 
-def of_two(ends: Callable[[Instruction], Ends]) -> Printer:
+def of_two(head: Callable[[Properties], str]) -> Printer:
     """Returns the printer of two operands of one type behind what properties say."""
 
     def printer(out: FunctionPrinter, op: Instruction) -> str:
         lhs, rhs = op.operands
-        return f"{out.ends_of(op, ends)[0]}{lhs.typed}, {rhs.name}"
+        return f"{head(op.properties)}{lhs.typed}, {rhs.name}"
 
     return printer
 
@@ -93,34 +91,39 @@ def cast_printer(keyword: str) -> Printer:
 
     def printer(out: FunctionPrinter, op: Instruction) -> str:
         if op.properties:
-            verify_properties(op, set())
+            verify_properties(op.properties, set())
         (source,) = op.operands
-        return f"{keyword} {source.typed} to {out.type_text(op.type)}"
+        return f"{keyword} {source.typed} to {type_name(op.type)}"
 
     return printer
 
 
 def negation(out: FunctionPrinter, op: Instruction) -> str:
-    return f"fneg {flags_text(op)}{op.operands[0].typed}"
+    return f"fneg {flags_text(op.properties)}{op.operands[0].typed}"
 
 
-def integer_predicate(op: Instruction) -> Ends:
-    number = number_of(op, "predicate")
+@identity_cache
+def integer_predicate(properties: Properties) -> str:
+    number = number_of(properties, "predicate")
     assert number is not None
-    return f"icmp {xllvm.ICmpPredicateFlag.from_int(number)} ", ""
+    return f"icmp {xllvm.ICmpPredicateFlag.from_int(number)} "
 
 
-def float_predicate(op: Instruction) -> Ends:
-    number = number_of(op, "predicate")
+@identity_cache
+def float_predicate(properties: Properties) -> str:
+    number = number_of(properties, "predicate")
     assert number is not None
     predicate = xllvm.FCmpPredicateFlag.from_int(number).value.removeprefix("_")
-    return f"fcmp {flags_text(op)}{predicate} ", ""
+    return f"fcmp {flags_text(properties)}{predicate} "
+
+
+@identity_cache
+def selection_head(properties: Properties) -> str:
+    return f"select {flags_text(properties)}"
 
 
 def selection(out: FunctionPrinter, op: Instruction) -> str:
-    condition, then, otherwise = op.operands
-    keyword, _ = out.ends_of(op, lambda op: (f"select {flags_text(op)}", ""))
-    return f"{keyword}{condition.typed}, {then.typed}, {otherwise.typed}"
+    return f"{selection_head(op.properties)}{typed(op.operands)}"
 
 
 # Constants -----------------------------------------------------------------------------
@@ -151,23 +154,23 @@ ADDRESS_PROPERTIES = {"rawConstantIndices", "elem_type", "noWrapFlags", "inbound
 
 
 def address(out: FunctionPrinter, op: Instruction) -> str:
-    before, behind = out.ends_of(op, address_ends)
+    before, behind = address_ends(op.properties)
     pointer, *variables = op.operands
-    if not variables:
-        return f"{before}{pointer.typed}{behind}"
-    places = [variable.typed for variable in variables]
-    return f"{before}{pointer.typed}{behind.format(*places)}"
+    if variables:
+        behind = behind.format(*[variable.typed for variable in variables])
+    return f"{before}{pointer.typed}{behind}"
 
 
-def address_ends(op: Instruction) -> Ends:
-    """With a place for each index that is an operand."""
-    verify_properties(op, ADDRESS_PROPERTIES)
-    keyword = "getelementptr" + " inbounds" * ("inbounds" in op.properties)
+@identity_cache
+def address_ends(properties: Properties) -> tuple[str, str]:
+    """What stands before the pointer and behind it, with a place for each operand there."""
+    verify_properties(properties, ADDRESS_PROPERTIES)
+    keyword = "getelementptr inbounds" if "inbounds" in properties else "getelementptr"
     indices = [
         ", {}" if index == xllvm.GEP_USE_SSA_VAL else f", i64 {index}"
-        for index in numbers_of(cast(Numbers, op.properties["rawConstantIndices"]))
+        for index in numbers_of(cast(Numbers, properties["rawConstantIndices"]))
     ]
-    return f"{keyword} {type_name(op.properties['elem_type'])}, ", "".join(indices)
+    return f"{keyword} {type_name(properties['elem_type'])}, ", "".join(indices)
 
 
 @bounded_cache
@@ -186,32 +189,33 @@ ORDERINGS = {
 }
 
 
-def access_ends(op: Instruction) -> Ends:
+@identity_cache
+def access_ends(properties: Properties) -> tuple[str, str]:
     """Returns `atomic ` for an access with an ordering; this and the alignment."""
-    verify_properties(op, {"alignment", "ordering"})
-    ordering = ORDERINGS[number_of(op, "ordering") or 0]
-    alignment = number_of(op, "alignment")
+    verify_properties(properties, {"alignment", "ordering"})
+    ordering = ORDERINGS[number_of(properties, "ordering") or 0]
+    alignment = number_of(properties, "alignment")
     if alignment is None:
-        raise DiagnosticException(f"llvm emission: {op.kind.name} without alignment")
+        raise DiagnosticException("llvm emission: no alignment")
     if not ordering:
         return "", f", align {alignment}"
     return "atomic ", f" {ordering}, align {alignment}"
 
 
 def load(out: FunctionPrinter, op: Instruction) -> str:
-    atomic, behind = out.ends_of(op, access_ends)
+    atomic, behind = access_ends(op.properties)
     (pointer,) = op.operands
-    return f"load {atomic}{out.type_text(op.type)}, {pointer.typed}{behind}"
+    return f"load {atomic}{type_name(op.type)}, {pointer.typed}{behind}"
 
 
 def store(out: FunctionPrinter, op: Instruction) -> str:
-    atomic, behind = out.ends_of(op, access_ends)
+    atomic, behind = access_ends(op.properties)
     value, pointer = op.operands
     return f"store {atomic}{value.typed}, {pointer.typed}{behind}"
 
 
 def stack_buffer(out: FunctionPrinter, op: Instruction) -> str:
-    alignment = number_of(op, "alignment")
+    alignment = number_of(op.properties, "alignment")
     behind = "" if alignment is None else f", align {alignment}"
     return (
         f"alloca {type_name(op.properties['elem_type'])}, {typed(op.operands)}{behind}"
@@ -240,40 +244,34 @@ def extraction(out: FunctionPrinter, op: Instruction) -> str:
     return f"extractelement {typed(op.operands)}"
 
 
-@bounded_cache
-def mask_text(mask: DenseArrayBase[IntegerType]) -> str:
+@identity_cache
+def mask_text(properties: Properties) -> str:
     """Returns a shuffle mask; lane -1 is poison."""
-    lanes = numbers_of(mask)
+    lanes = numbers_of(cast(Numbers, properties["mask"]))
     if not any(lanes):
         return f"<{len(lanes)} x i32> zeroinitializer"
     listed = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in lanes)
     return f"<{len(lanes)} x i32> <{listed}>"
 
 
-def shuffle_ends(op: Instruction) -> Ends:
-    return "", f", {mask_text(cast(Numbers, op.properties['mask']))}"
-
-
 def shuffle(out: FunctionPrinter, op: Instruction) -> str:
-    lhs, rhs = op.operands
-    behind = out.ends_of(op, shuffle_ends)[1]
-    return f"shufflevector {lhs.typed}, {rhs.typed}{behind}"
+    return f"shufflevector {typed(op.operands)}, {mask_text(op.properties)}"
 
 
 # Calls ---------------------------------------------------------------------------------
 
 
 def intrinsic_call(out: FunctionPrinter, op: Instruction) -> str:
-    before, name = out.ends_of(op, intrinsic_ends)
-    return print_call(out, op, before, name)
+    return print_call(out, op, *intrinsic_parts(op.properties))
 
 
-def intrinsic_ends(op: Instruction) -> Ends:
-    """Flags and name."""
-    *_, bundles = numbers_of(cast(Numbers, op.properties["operandSegmentSizes"]))
+@identity_cache
+def intrinsic_parts(properties: Properties) -> tuple[str, str]:
+    """Returns flags and name."""
+    *_, bundles = numbers_of(cast(Numbers, properties["operandSegmentSizes"]))
     if bundles:
         raise DiagnosticException("llvm emission: operand bundles are not supported")
-    return flags_text(op), cast(StringAttr, op.properties["intrin"]).data
+    return flags_text(properties), cast(StringAttr, properties["intrin"]).data
 
 
 def inline_assembly(out: FunctionPrinter, op: Instruction) -> str:
@@ -291,7 +289,7 @@ def inline_assembly(out: FunctionPrinter, op: Instruction) -> str:
     )
     body = body.replace("\n", "\\0A")
     return (
-        f'call {out.type_text(op.type)} asm sideeffect "{body}", "{constraints}"'
+        f'call {type_name(op.type)} asm sideeffect "{body}", "{constraints}"'
         f"({typed(op.operands)}) convergent"
     )
 
@@ -302,14 +300,14 @@ def call(out: FunctionPrinter, op: Instruction) -> str:
     is_plain = not bundles and "var_callee_type" not in op.properties
     if not isinstance(callee, SymbolRefAttr) or not is_plain:
         raise DiagnosticException("llvm emission: only plain direct calls")
-    return print_call(out, op, flags_text(op), callee.string_value())
+    return print_call(out, op, flags_text(op.properties), callee.string_value())
 
 
 def print_call(out: FunctionPrinter, op: Instruction, flags: str, name: str) -> str:
     """Prints a call and declares its callee."""
-    result = out.type_text(op.type)
+    result = type_name(op.type)
     if name not in out.declarations:
-        out.declare(name, result, [out.type_text(each.type) for each in op.operands])
+        out.declare(name, result, [type_name(each.type) for each in op.operands])
     return f"call {flags}{result} @{name}({typed(op.operands)})"
 
 

@@ -26,7 +26,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects.attributes import is_splat
-from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.bounded_cache import bounded_cache, identity_cache
 from glow.dialects.llvm import X86AMXType
 from glow.lowering.type_guards import is_integer, is_vector
 
@@ -40,7 +40,7 @@ SIMPLE_TYPES: dict[type[Attribute], str] = {
 }
 
 
-@bounded_cache
+@identity_cache
 def type_name(type_: Attribute) -> str:
     """Returns the LLVM spelling of a type; raises for one that is not known."""
     if is_integer(type_):

@@ -15,6 +15,7 @@ from glow.dialects import arith
 from glow.lowering.append import append
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.target import Target
+from glow.lowering.type_numbers import TypeNumbers
 
 Index: TypeAlias = int | SSAValue
 """A position: a Python int or an SSA value of type index."""
@@ -49,7 +50,8 @@ class IndexBuilder:
         self.target = target
         self._block = Block()
         self._entry = Block()
-        self._constants: dict[tuple[str, Attribute], SSAValue] = {}
+        self._constants: dict[tuple[str, int], SSAValue] = {}
+        self._type_number = TypeNumbers()
 
     # ---- operations
 
@@ -82,7 +84,7 @@ class IndexBuilder:
 
     def constant(self, value: float, type_: Attribute = _INDEX) -> SSAValue:
         """A scalar constant or a vector splat, hoisted to the top of the function."""
-        key = (repr(value), type_)
+        key = (repr(value), self._type_number(type_))
         found = self._constants.get(key)
         if found is None:
             found = self._constants[key] = self._hoisted_constant(value, type_)
@@ -99,7 +101,7 @@ class IndexBuilder:
     def constant_vector(self, values: Sequence[float], element: Attribute) -> SSAValue:
         """A 1-D vector constant with those elements, hoisted to the top of the function."""
         type_ = types.vector_type((len(values),), element)
-        key = (repr(tuple(values)), type_)
+        key = (repr(tuple(values)), self._type_number(type_))
         if key not in self._constants:
             attribute = types.dense_attribute(tuple(values), type_)
             self._constants[key] = self.hoisted(

@@ -37,19 +37,29 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from glow.dialects.arith import FastMathFlagsAttr
-from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.bounded_cache import bounded_cache, identity_cache
 from glow.dialects.small_types import is_small
 from glow.dialects.vector import ADD, IteratorTypeAttr
+from glow.lowering.type_guards import is_integer, is_memref, is_vector
 
 INDEX = IndexType()
 DYNAMIC = -9223372036854775808
 """The marker for "an operand carries it" in static offset lists, as upstream defines it."""
 
 
-@bounded_cache
 def vector_type(shape: tuple[int, ...], element: Attribute = f32) -> VectorType:
     """The vector type of that shape."""
-    return VectorType(element, shape)
+    known = _vector_types(element)
+    found = known.get(shape)
+    if found is None:
+        found = known[shape] = VectorType(element, shape)
+    return found
+
+
+@identity_cache
+def _vector_types(element: Attribute) -> dict[tuple[int, ...], VectorType]:
+    """Those of an element that are known, by shape."""
+    return {}
 
 
 @bounded_cache
@@ -72,7 +82,7 @@ def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-@bounded_cache
+@identity_cache
 def memref_layout(memref: MemRefType) -> tuple[tuple[int, ...], int | None]:
     """The element strides and the static offset (None: dynamic) of a memref type."""
     layout = memref.layout
@@ -90,21 +100,6 @@ def _static(stride: Attribute) -> int:
     return value
 
 
-def is_memref(type_: Attribute) -> TypeGuard[MemRefType[Attribute]]:
-    """Whether a type is a memref; narrows it, which isinstance does only half."""
-    return isinstance(type_, MemRefType)
-
-
-def is_vector(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
-    """Whether a type is a vector; narrows it, which isinstance does only half."""
-    return isinstance(type_, VectorType)
-
-
-def is_integer(type_: Attribute) -> TypeGuard[IntegerType]:
-    """Whether a type is an integer of fixed width."""
-    return isinstance(type_, IntegerType)
-
-
 def is_float(type_: Attribute) -> TypeGuard[AnyFloat]:
     """Whether a type is a float; AnyFloat is a union that isinstance does not take."""
     return isinstance(type_, FixedBitwidthType) and not isinstance(type_, IntegerType)
@@ -119,13 +114,15 @@ def memref_of(value: SSAValue) -> MemRefType:
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The shape of a vector or memref value, () of a scalar."""
-    type_ = value.type
-    if is_vector(type_) or is_memref(type_):
-        return type_.get_shape()
-    return ()
+    return _shape_of(value.type)
 
 
-@bounded_cache
+@identity_cache
+def _shape_of(type_: Attribute) -> tuple[int, ...]:
+    return type_.get_shape() if is_vector(type_) or is_memref(type_) else ()
+
+
+@identity_cache
 def bit_width(element: Attribute) -> int:
     """The size of a fixed-width scalar type in bits."""
     assert isinstance(element, FixedBitwidthType)
@@ -145,7 +142,7 @@ def byte_width(element: Attribute) -> int:
     return bit_width(element) // 8
 
 
-@bounded_cache
+@identity_cache
 def signless(element: Attribute) -> Attribute:
     """The scalar type as arith takes it: operations have signs, integers have none.
 
@@ -158,18 +155,15 @@ def signless(element: Attribute) -> Attribute:
     return element
 
 
-@bounded_cache
+@identity_cache
 def storage_type(element: Attribute) -> Attribute:
     """The scalar type as memory holds it: a byte for i1, no sign."""
     return i8 if element == i1 else signless(element)
 
 
-@bounded_cache
 def with_element(like: Attribute, element: Attribute) -> Attribute:
     """`like` (a scalar or vector type) with another element type."""
-    if isinstance(like, VectorType):
-        return vector_type(like.get_shape(), element)
-    return element
+    return vector_type(_shape_of(like), element) if is_vector(like) else element
 
 
 def constant_attribute(value: float, type_: Attribute) -> Attribute:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
+from typing import cast
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import (
@@ -28,6 +29,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith
 from glow.dialects.attributes import is_splat
+from glow.dialects.bounded_cache import identity_cache
 from glow.dialects.small_types import is_small, small_bits
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder import math_functions
@@ -55,11 +57,16 @@ def constant_value(value: SSAValue) -> int | float | None:
     owner = value.owner
     if not isinstance(owner, arith.ConstantOp):
         return None
-    attribute = owner.value
+    return _number_of(owner.value)
+
+
+@identity_cache
+def _number_of(attribute: Attribute) -> int | float | None:
     if isinstance(attribute, IntegerAttr | FloatAttr):
         return attribute.value.data
-    if isinstance(attribute, DenseIntOrFPElementsAttr) and is_splat(attribute):
-        number = attribute.get_values()[0]
+    if isinstance(attribute, DenseIntOrFPElementsAttr):
+        dense = cast("DenseIntOrFPElementsAttr", attribute)
+        number = dense.get_values()[0] if is_splat(dense) else None
         return number if isinstance(number, int | float) else None
     return None
 

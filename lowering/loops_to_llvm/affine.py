@@ -73,7 +73,7 @@ Fold = Callable[[AffineForm, AffineForm], AffineForm | None]
 
 def is_index(op: Operation) -> bool:
     """Whether the op's first result is an index."""
-    return isinstance(op.results[0].type, IndexType)
+    return type(op.results[0].type) is IndexType
 
 
 def difference(lhs: AffineForm, rhs: AffineForm) -> AffineForm:

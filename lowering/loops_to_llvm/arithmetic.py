@@ -35,7 +35,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith, llvm
 from glow.dialects.attributes import is_splat
-from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.bounded_cache import identity_cache
 from glow.lowering.loops_to_llvm.affine import AffineForm, fold_index
 from glow.lowering.loops_to_llvm.builder import (
     NO_FLAGS,
@@ -52,14 +52,14 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     entry,
 )
 from glow.lowering.loops_to_llvm.layout import boolean_like, lanes_of
-from glow.lowering.loops_to_llvm.lazy import LazyRegisters
+from glow.lowering.loops_to_llvm.lazy import is_lazy
 from glow.lowering.loops_to_llvm.sign_flips import SIGN, is_lazy_flip
 from glow.lowering.type_guards import is_vector
 
 Maker = Callable[[SSAValue], SSAValue]
 
 
-@bounded_cache
+@identity_cache
 def llvm_flags(flags: FastMathFlagsAttr) -> FastMathAttr:
     """Returns the fastmath flags of `arith` as those of `llvm`."""
     return FastMathAttr(tuple(flags.data))
@@ -73,7 +73,7 @@ def flags_of(op: Operation) -> FastMathAttr:
     return NO_FLAGS
 
 
-@bounded_cache
+@identity_cache
 def float_properties(flags: FastMathAttr) -> Properties:
     return {"fastmathFlags": flags}
 
@@ -100,7 +100,8 @@ def vector_constant(
     layout = low.layout_of(type_)
     numbers = cast("Sequence[float | int]", value.get_values())
     if is_splat(value):
-        return [low.builder.number(numbers[0], row) for row in layout.types]
+        row = [low.builder.number(numbers[0], type_) for type_ in layout.row_types]
+        return row * layout.rows
     registers: list[SSAValue] = []
     for row in range(layout.rows):
         for (first, width), register in zip(
@@ -185,8 +186,8 @@ def element_wise(
 
 
 def exclusive_or(low: FunctionLowering, op: arith.XOrIOp) -> None:
-    registers = low.registers(op.lhs) if is_lazy_flip(op) else None
-    if not isinstance(registers, LazyRegisters):
+    registers = low.registers(op.lhs) if is_lazy_flip(op) else ()
+    if not is_lazy(registers):
         element_wise(xllvm.XOrOp)(low, op)
         return
 

@@ -28,7 +28,7 @@ from xdsl.dialects.llvm import FastMathAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import llvm
-from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.bounded_cache import bounded_cache, identity_cache
 from glow.lowering.llvm_ir.function import VOID, BasicBlock, Instruction
 from glow.lowering.loops_to_llvm.layout import (
     POINTER,
@@ -38,6 +38,7 @@ from glow.lowering.loops_to_llvm.layout import (
     register_type,
 )
 from glow.lowering.type_guards import is_integer, is_vector
+from glow.lowering.type_numbers import TypeNumbers
 
 Properties = Mapping[str, Attribute]
 NO_PROPERTIES: Properties = {}
@@ -80,9 +81,13 @@ def segments(*sizes: int) -> DenseArrayBase[Any]:
 
 
 @bounded_cache
+def symbol_name(name: str) -> StringAttr:
+    return StringAttr(name)
+
+
 def intrinsic_properties(name: str, arguments: int, flags: FastMathAttr) -> Properties:
     return {
-        "intrin": StringAttr(name),
+        "intrin": symbol_name(name),
         "op_bundle_sizes": segments(),
         "operandSegmentSizes": segments(arguments, 0),
         "fastmathFlags": flags,
@@ -132,9 +137,9 @@ class LlvmBuilder:
         self.block = BasicBlock()
         self.prologue = BasicBlock()
         self.mangled: dict[tuple[str, int], str] = {}
+        self.intrinsics: dict[tuple[str, int, int], Properties] = {}
         self.constants: dict[tuple[str, int], SSAValue] = {}
-        self.type_numbers: dict[Attribute, int] = {}
-        self.seen_types: dict[int, tuple[Attribute, int]] = {}
+        self.type_number = TypeNumbers()
 
     def emit(
         self,
@@ -177,18 +182,6 @@ class LlvmBuilder:
     def constant(self, value: Attribute, type_: Attribute) -> SSAValue:
         """Returns a new constant; `number` and callers keep those that recur."""
         return self.emit_in_prologue(xllvm.ConstantOp, (), type_, {"value": value})
-
-    def type_number(self, type_: Attribute) -> int:
-        """Returns a number that equal types share.
-
-        Each object is hashed once, as that is dear. Whether equal types are one object is up to
-        caches, on which code must not depend; an object that is kept has its identity to itself.
-        """
-        found = self.seen_types.get(id(type_))
-        if found is None:
-            number = self.type_numbers.setdefault(type_, len(self.type_numbers))
-            found = self.seen_types[id(type_)] = (type_, number)
-        return found[1]
 
     def number(self, number: float, type_: Attribute) -> SSAValue:
         """Returns a scalar constant or a splat."""
@@ -319,7 +312,11 @@ class LlvmBuilder:
         flags: FastMathAttr = NO_FLAGS,
     ) -> SSAValue:
         """Returns the call of an intrinsic by its full name."""
-        properties = intrinsic_properties(name, len(operands), flags)
+        key = (name, len(operands), id(flags))
+        properties = self.intrinsics.get(key)
+        if properties is None:
+            properties = intrinsic_properties(name, len(operands), flags)
+            self.intrinsics[key] = properties
         return self.emit(xllvm.CallIntrinsicOp, operands, type_, properties)
 
     def intrinsic_call(self, name: str, operands: Sequence[SSAValue]) -> None:
@@ -368,6 +365,7 @@ class LlvmBuilder:
         )
 
 
+@identity_cache
 def boolean_bytes(type_: Attribute) -> Attribute:
     """Returns the type in memory of a register: bytes for i1, else the type itself."""
     if integer_width(element_of(type_)) == 1:

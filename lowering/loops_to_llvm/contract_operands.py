@@ -21,7 +21,7 @@ from glow.lowering.loops_to_llvm.layout import (
     register_type,
     row_major,
 )
-from glow.lowering.loops_to_llvm.lazy import LazyRegisters, ReadSource
+from glow.lowering.loops_to_llvm.lazy import ReadSource, is_lazy
 from glow.lowering.loops_to_llvm.sign_flips import SIGN, is_lazy_flip
 from glow.lowering.loops_to_llvm.vectors import concatenate, join
 
@@ -53,7 +53,7 @@ class Narrow(NamedTuple):
         dimension is contiguous.
         """
         registers = low.registers(self.value)
-        source = registers.source if isinstance(registers, LazyRegisters) else None
+        source = registers.source if is_lazy(registers) else None
         if source is None or source.strides[-1] != self.layout.element_bytes:
             return None
         return source

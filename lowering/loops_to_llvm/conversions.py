@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import math
-from xdsl.dialects.builtin import BFloat16Type, VectorType, f32, i16, i32
+from xdsl.dialects.builtin import BFloat16Type, f32, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith, llvm
-from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.bounded_cache import identity_cache
 from glow.lowering.loops_to_llvm.builder import (
     FLOAT,
     NO_PROPERTIES,
@@ -24,8 +24,13 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     Rule,
     entry,
 )
-from glow.lowering.loops_to_llvm.layout import boolean_like, integer_width
-from glow.lowering.loops_to_llvm.lazy import LazyRegisters
+from glow.lowering.loops_to_llvm.layout import (
+    boolean_like,
+    integer_width,
+    lanes_of,
+    register_type,
+)
+from glow.lowering.loops_to_llvm.lazy import is_lazy
 from glow.lowering.loops_to_llvm.narrowing import (
     are_neighbours,
     joined_bytes,
@@ -38,7 +43,6 @@ from glow.lowering.loops_to_llvm.narrowing import (
     saturated_byte,
     saturated_bytes,
 )
-from glow.lowering.type_guards import is_vector
 
 Maker = Callable[[SSAValue], SSAValue]
 
@@ -47,7 +51,7 @@ def map_registers(
     low: FunctionLowering, registers: Registers, make: Maker
 ) -> Registers:
     """Returns the registers through a function; lazily loaded ones stay lazy."""
-    if isinstance(registers, LazyRegisters):
+    if is_lazy(registers):
         return registers.map(make)
     return [make(register) for register in registers]
 
@@ -60,13 +64,10 @@ def conversion(
     def rule(low: FunctionLowering, op: Operation) -> None:
         builder = low.builder
         element = low.layout(op.results[0]).element
-        types: dict[int, Attribute] = {}  # By identity, as hashing a type is dear.
 
         def convert(register: SSAValue) -> SSAValue:
-            found = types.get(id(register.type))
-            if found is None:
-                found = types[id(register.type)] = with_element(register.type, element)
-            return builder.emit(op_class, (register,), found, properties)
+            type_ = with_element(register.type, element)
+            return builder.emit(op_class, (register,), type_, properties)
 
         registers = low.registers(op.operands[0])
         low.set_registers(op.results[0], map_registers(low, registers, convert))
@@ -74,15 +75,12 @@ def conversion(
     return rule
 
 
-@bounded_cache
 def with_element(type_: Attribute, element: Attribute) -> Attribute:
     """Returns a register type with another element."""
-    if is_vector(type_):
-        return VectorType(element, type_.get_shape())
-    return element
+    return register_type(element, lanes_of(type_))
 
 
-@bounded_cache
+@identity_cache
 def rounding_conversion(type_: Attribute) -> tuple[str, Attribute]:
     """Returns the intrinsic from floats to the nearest i32, and the type of its result."""
     words = with_element(type_, i32)

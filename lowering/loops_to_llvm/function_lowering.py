@@ -27,7 +27,7 @@ from glow.lowering.loops_to_llvm.layout import (
     byte_strides,
     layout_of,
 )
-from glow.lowering.loops_to_llvm.lazy import LazyRegisters
+from glow.lowering.loops_to_llvm.lazy import LazyRegisters, is_lazy
 from glow.lowering.target.target import Target
 from glow.lowering.type_guards import is_memref
 
@@ -106,7 +106,8 @@ class FunctionLowering:
         self.memories: dict[SSAValue, Memory] = {}
         self.vectors: dict[SSAValue, Registers] = {}
         self.pending: list[tuple[SSAValue, LazyRegisters[SSAValue]]] = []
-        self.lowered: set[Operation] = set()
+        self.lowered: set[int] = set()
+        """The identities of operations, as hashing them takes longer."""
         self.externals: dict[str, LLVMFunctionType] = {}
 
     # Values --------------------------------------------------------------------
@@ -146,11 +147,11 @@ class FunctionLowering:
 
     def set_registers(self, value: SSAValue, registers: Registers) -> None:
         """Records the registers of a result; lazy ones are loaded at first use."""
-        if isinstance(value.type, IndexType):
+        if type(value.type) is IndexType:
             self.set_opaque_index(value, registers[0])
             return
         self.vectors[value] = registers
-        if isinstance(registers, LazyRegisters):
+        if is_lazy(registers):
             self.pending.append((value, registers))
 
     def set_opaque_index(self, value: SSAValue, result: SSAValue) -> None:
@@ -279,13 +280,13 @@ class FunctionLowering:
 
     def lower_block(self, block: Block) -> None:
         """Lowers the ops of a block in order."""
-        rules = self.rules
+        rules, lowered = self.rules, self.lowered.add
         for op in operations_of(block):
             rule = rules.get(type(op))
             if rule is None:
                 raise DiagnosticException(f"loops-to-llvm: no lowering for {op.name}")
             rule(self, op)
-            self.lowered.add(op)
+            lowered(id(op))
 
     def load_pending(self) -> None:
         """Emits the loads that were put off and are still needed.
@@ -293,7 +294,7 @@ class FunctionLowering:
         Called before anything that writes memory and at the borders of regions.
         """
         for value, lazy in self.pending:
-            if any(use.operation not in self.lowered for use in value.uses):
+            if any(id(use.operation) not in self.lowered for use in value.uses):
                 lazy.load_all()
             else:
                 lazy.source = None

@@ -28,7 +28,7 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.bounded_cache import bounded_cache, identity_cache
 from glow.dialects.llvm import X86_AMX
 from glow.dialects.x86.amx import TileType
 from glow.lowering.type_guards import is_integer, is_memref, is_vector
@@ -43,6 +43,7 @@ def element_of(type_: Attribute) -> Attribute:
     return type_
 
 
+@identity_cache
 def lanes_of(type_: Attribute) -> int:
     """Returns the number of lanes of a register, 0 for a scalar."""
     return type_.get_shape()[0] if is_vector(type_) else 0
@@ -55,7 +56,7 @@ def integer_width(type_: Attribute) -> int:
     return type_.width.data
 
 
-@bounded_cache
+@identity_cache
 def llvm_element(type_: Attribute) -> Attribute:
     """Returns the LLVM type of a scalar: index is i64, signed integers are signless."""
     if isinstance(type_, IndexType):
@@ -67,7 +68,7 @@ def llvm_element(type_: Attribute) -> Attribute:
     raise DiagnosticException(f"loops-to-llvm: no LLVM type for element type {type_}")
 
 
-@bounded_cache
+@identity_cache
 def element_bytes(type_: Attribute) -> int:
     """Returns the size in memory of an element, which is its alignment too."""
     if isinstance(type_, IndexType):
@@ -89,7 +90,7 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-@bounded_cache
+@identity_cache
 def byte_strides(type_: MemRefType) -> tuple[int, ...]:
     """Returns the strides of a memref in bytes; raises for dynamic strides."""
     size = element_bytes(type_.element_type)
@@ -174,16 +175,25 @@ def layout_of(
     )
 
 
-@bounded_cache
 def register_type(element: Attribute, width: int) -> Attribute:
     """Returns the LLVM type of a register; width 0 is the scalar itself."""
-    return VectorType(element, [width]) if width else element
+    known = _register_types(element)
+    found = known.get(width)
+    if found is None:
+        found = known[width] = VectorType(element, [width]) if width else element
+    return found
 
 
-@bounded_cache
+@identity_cache
+def _register_types(element: Attribute) -> dict[int, Attribute]:
+    """Those that are known, by width."""
+    return {}
+
+
+@identity_cache
 def boolean_like(type_: Attribute) -> Attribute:
     """Returns i1, or the vector of i1 with the lanes of a register type."""
-    return VectorType(i1, type_.get_shape()) if is_vector(type_) else i1
+    return register_type(i1, lanes_of(type_))
 
 
 def row_offsets(layout: RegisterLayout, strides: Sequence[int]) -> list[int]:

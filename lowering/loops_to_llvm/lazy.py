@@ -9,7 +9,7 @@ before the next store. A register is a value of LLVM, or the name of a variable 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar, overload
+from typing import NamedTuple, TypeGuard, TypeVar, overload
 
 from xdsl.ir import SSAValue
 
@@ -83,10 +83,20 @@ class LazyRegisters(Sequence[RegisterT]):
         self.source = None
 
 
+def is_lazy(
+    registers: Sequence[RegisterT],
+) -> TypeGuard[LazyRegisters[RegisterT]]:
+    """Whether registers are loaded at their first use.
+
+    `isinstance` takes long to say no of a class that is a `Sequence`.
+    """
+    return type(registers) is LazyRegisters
+
+
 def pick(
     registers: Sequence[RegisterT], positions: Sequence[int]
 ) -> Sequence[RegisterT]:
     """Returns registers by position; lazy ones stay lazy."""
-    if isinstance(registers, LazyRegisters):
+    if is_lazy(registers):
         return registers.pick(positions)
     return [registers[k] for k in positions]

@@ -31,7 +31,7 @@ from glow.lowering.loops_to_llvm.layout import (
     register_type,
     row_major,
 )
-from glow.lowering.loops_to_llvm.lazy import LazyRegisters, pick
+from glow.lowering.loops_to_llvm.lazy import LazyRegisters, is_lazy, pick
 from glow.lowering.type_guards import is_vector
 
 # Joining and splitting rows ----------------------------------------------------------
@@ -275,7 +275,7 @@ def bitcast(low: FunctionLowering, op: vector.BitcastOp) -> None:
     if [size * before.element_bytes for _, size in before.chunks] == [
         size * after.element_bytes for _, size in after.chunks
     ]:
-        if isinstance(registers, LazyRegisters):
+        if is_lazy(registers):
             low.set_registers(op.result, registers.map(cast))
         else:
             low.set_registers(op.result, [cast(register) for register in registers])

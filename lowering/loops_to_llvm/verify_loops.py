@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from glow.dialects.bounded_cache import identity_cache
 from glow.lowering.loops_to_llvm.rules import RULES
 from glow.lowering.type_guards import is_memref
 from glow.passes.rewriting.operations import all_operations
@@ -58,6 +59,7 @@ PROBLEMS: dict[type[Operation], Problem] = {
 }
 
 
+@identity_cache
 def layout_problem(type_: Attribute) -> str | None:
     """Returns what is wrong with a memref type: shape or strides."""
     if not is_memref(type_):

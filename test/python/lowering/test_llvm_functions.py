@@ -82,9 +82,8 @@ def test_instructions_are_freed_without_a_collection() -> None:
         emit_functions(functions, TARGET)
         blocks = [block for function in functions for block in function.blocks]
         known = [ref(each) for block in blocks for each in block.instructions]
+        while functions:
+            functions.pop().clear()
         del blocks
-        for function in functions:
-            function.clear()
-        del functions, function
         assert known
         assert not [one for each in known if (one := each()) is not None]

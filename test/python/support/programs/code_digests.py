@@ -27,7 +27,8 @@ CASES: dict[str, dict[str, Any]] = {
 def forget_everything() -> None:
     """Make the functions of this process that remember results compute them anew."""
     module = ModuleType("glow.dialects.bounded_cache")
-    vars(module)["bounded_cache"] = lambda function: function
+    for decorator in ("bounded_cache", "identity_cache"):
+        vars(module)[decorator] = lambda function: function
     sys.modules[module.__name__] = module
 
 
