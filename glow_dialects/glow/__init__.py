@@ -57,6 +57,7 @@ from glow.dialects.glow.convolution import *
 from glow.dialects.glow.convolution import ACTIVATIONS as ACTIVATIONS
 from glow.dialects.glow.elementwise import *
 from glow.dialects.glow.elementwise import FACTS, BinaryOp, UnaryOp
+from glow.dialects.glow.elementwise import ScalarNode as ScalarNode
 from glow.dialects.glow.elementwise import broadcast_shape as broadcast_shape
 from glow.dialects.glow.elementwise import is_integer as is_integer
 from glow.dialects.glow.functions import *

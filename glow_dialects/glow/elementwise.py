@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         Lowering,
         Operands,
         ScalarBody,
+        Scalars,
     )
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -240,6 +241,17 @@ class Facts:
     """Whether `op(op(x))` is `op(x)`, or `op(x, x)` is x."""
     involution: bool = False
     """Whether `op(op(x))` is x."""
+
+
+class ScalarNode(NodeOp):
+    """A data-parallel node of a backend, which says itself what it does to one element."""
+
+    @classmethod
+    def scalar(
+        cls, f: Scalars, x: Operands, element: Attribute, attributes: Attributes
+    ) -> SSAValue:
+        """The element of the result, of type `element`, of those of the operands."""
+        raise NotImplementedError
 
 
 def no_slope(

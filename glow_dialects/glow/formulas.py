@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp
@@ -62,6 +62,10 @@ class Scalars(Formula, Protocol):
 
     def binary(self, operation: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """An operation of two operands that keeps their type, by its name."""
+        ...
+
+    def convert(self, x: SSAValue, scalar: Attribute) -> SSAValue:
+        """The scalar in another element type; floats to integers truncate."""
         ...
 
     def maximum(self, x: SSAValue, y: SSAValue) -> SSAValue:

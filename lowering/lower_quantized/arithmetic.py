@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -12,11 +10,17 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import is_quantized, parameters_of, stored_type
-from glow.dialects.weights import stored_value
+from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.convolution import window_counts
 from glow.interpreter.integer_arithmetic import quantize, scales_of
-from glow.lowering.lower_quantized.parts import Bounds, Parts, scale_of, whole_bits
+from glow.lowering.lower_quantized.parts import (
+    Bounds,
+    Lowering,
+    Parts,
+    scale_of,
+    whole_bits,
+)
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.node_builder import attributes_of, name_of
 
@@ -29,19 +33,18 @@ def target_of(op: Operation) -> Quantization:
     return parameters_of(op.results[0].type)
 
 
-def quantize_cast(op: Operation) -> None:
+def quantize_cast(op: Operation, parts: Parts) -> None:
     """`quant.qcast`."""
     assert isinstance(op, QuantizeCastOp)
-    parts, data = Parts(op), target_of(op)
+    data = target_of(op)
     value = parts.no_nan(op.input)
     scales = parts.number(scales_of(data, len(shape_of(value))))
     parts.replace(parts.finish(parts.node(glow.DivOp, value, scales), data))
 
 
-def dequantize_cast(op: Operation) -> None:
+def dequantize_cast(op: Operation, parts: Parts) -> None:
     """`quant.dcast`."""
     assert isinstance(op, DequantizeCastOp)
-    parts = Parts(op)
     scales = scales_of(parameters_of(op.input.type), len(shape_of(op.input)))
     parts.replace(parts.scaled(parts.centred(op.input), scales))
 
@@ -50,13 +53,18 @@ def in_units(
     parts: Parts, value: SSAValue, data: Quantization, *, is_last: bool = True
 ) -> SSAValue:
     """A quantized value in units of the result's scale."""
-    centred = (
-        parts.last_centred(value)
-        if is_last
-        else parts.centred(value, parts.whole(value))
-    )
+    whole = parts.whole(value)
+    centred = parts.last_centred(value) if is_last else parts.centred(value, whole)
     units = scale_of(value) / scales_of(data)
     return parts.rescaled(centred, units, whole_bits(value))
+
+
+def in_another_scale(
+    parts: Parts, value: SSAValue, data: Quantization, bounds: Bounds | None = None
+) -> SSAValue:
+    """A quantized value under another scale and zero point, within bounds."""
+    units, bits = scale_of(value) / scales_of(data), whole_bits(value)
+    return parts.requantized(parts.last_centred(value), units, data, bounds, bits)
 
 
 def made_last(op: NodeOp) -> SSAValue:
@@ -71,10 +79,10 @@ def made_last(op: NodeOp) -> SSAValue:
     return op.inputs[0] if before is None else makers[before]
 
 
-def binary(op: Operation) -> None:
+def binary(op: Operation, parts: Parts) -> None:
     """Sums, differences, maxima and minima."""
     assert isinstance(op, NodeOp)
-    parts, data = Parts(op), target_of(op)
+    data = target_of(op)
     last = made_last(op)
     operands = [in_units(parts, v, data, is_last=v is last) for v in op.inputs]
     if i64 in [tensor_of(value).element_type for value in operands]:
@@ -82,26 +90,26 @@ def binary(op: Operation) -> None:
     parts.replace(parts.finish(parts.node(type(op), *operands), data))
 
 
-def multiply(op: Operation) -> None:
+def multiply(op: Operation, parts: Parts) -> None:
     """The exact product, scaled once."""
     assert isinstance(op, glow.MulOp)
-    parts, data = Parts(op), target_of(op)
+    data = target_of(op)
     lhs, rhs = op.inputs
     element, bits = parts.whole(lhs, rhs), whole_bits(lhs, rhs)
     factors = (parts.centred(value, element) for value in op.inputs)
     product = parts.node(glow.MulOp, *factors)
     units = scale_of(lhs) * scale_of(rhs) / scales_of(data)
-    parts.replace(parts.finish(parts.rescaled(product, units, bits), data))
+    parts.replace(parts.requantized(product, units, data, bits=bits))
 
 
-def relu(op: Operation) -> None:
+def relu(op: Operation, parts: Parts) -> None:
     """What is above zero, in units of the result's scale."""
-    parts, data = Parts(op), target_of(op)
+    data = target_of(op)
     operand = op.operands[0]
     positive = parts.node(glow.ReluOp, parts.last_centred(operand))
     units = scale_of(operand) / scales_of(data)
-    scaled = parts.rescaled(positive, units, whole_bits(operand))
-    parts.replace(parts.finish(scaled, data))
+    bits = whole_bits(operand)
+    parts.replace(parts.requantized(positive, units, data, bits=bits))
 
 
 def stored_bounds(data: Quantization, low: float, high: float) -> Bounds:
@@ -110,35 +118,52 @@ def stored_bounds(data: Quantization, low: float, high: float) -> Bounds:
     return float(bounds[0]), float(bounds[1])
 
 
-def clip(op: Operation) -> None:
+def clip(op: Operation, parts: Parts) -> None:
     """The rescaled value between the stored bounds."""
     assert isinstance(op, glow.ClipOp)
-    parts, data, attributes = Parts(op), target_of(op), op.attributes_view()
+    data, attributes = target_of(op), op.attributes_view()
     bounds = stored_bounds(data, attributes.float("low"), attributes.float("high"))
-    parts.replace(parts.finish(in_units(parts, op.operand, data), data, bounds))
+    parts.replace(in_another_scale(parts, op.operand, data, bounds))
 
 
-def rescale(op: Operation) -> None:
+def rescale(op: Operation, parts: Parts) -> None:
     """Another scale, or a multiplier and an addend."""
     assert isinstance(op, glow.RescaleOp)
-    parts, data = Parts(op), target_of(op)
+    data = target_of(op)
     if op.multiplier is None or op.addend is None:
-        parts.replace(parts.finish(in_units(parts, op.input, data), data))
+        parts.replace(in_another_scale(parts, op.input, data))
         return
-    scale = parts.number(scales_of(data))
-    factors = parts.node(glow.MulOp, op.multiplier, parts.number(scale_of(op.input)))
-    units = parts.node(glow.DivOp, factors, scale)
-    offset = parts.node(glow.DivOp, op.addend, scale)
+    units, offset, is_finite = affine_parameters(parts, op, op.multiplier, op.addend)
     value = parts.node(glow.MulOp, parts.centred(op.input), units)
-    total = parts.no_nan(parts.node(glow.AddOp, value, offset))
-    parts.replace(parts.finish(total, data))
+    total = parts.node(glow.AddOp, value, offset)
+    parts.replace(parts.finish(total if is_finite else parts.no_nan(total), data))
+
+
+def affine_parameters(
+    parts: Parts, op: glow.RescaleOp, multiplier: SSAValue, addend: SSAValue
+) -> tuple[SSAValue, SSAValue, bool]:
+    """Multiplier and addend for stored values and in units of the result's scale, and whether
+    both are known to be finite.
+    """
+    before, after = scale_of(op.input), scales_of(target_of(op))
+    factors, addends = constant_value(multiplier), constant_value(addend)
+    if factors is not None and addends is not None:
+        with np.errstate(all="ignore"):
+            units = np.asarray(factors, np.float32) * before / after
+            offset = np.asarray(addends, np.float32) / after
+        is_finite = bool(np.isfinite(units).all() and np.isfinite(offset).all())
+        return parts.number(units), parts.number(offset), is_finite
+    scale = parts.number(after)
+    scaled = parts.node(glow.MulOp, multiplier, parts.number(before))
+    units, offset = (parts.node(glow.DivOp, x, scale) for x in (scaled, addend))
+    return units, offset, False
 
 
 def mean_of(op: Operation, parts: Parts, total: SSAValue, count: Array) -> None:
     """Sums, whole numbers in floats, divided by counts."""
     data = target_of(op)
     units = scale_of(op.operands[0]) / (scales_of(data) * count.astype(np.float32))
-    parts.replace(parts.finish(parts.rescaled(total, units), data))
+    parts.replace(parts.requantized(total, units, data))
 
 
 def sum_type(value: SSAValue, count: Array) -> Attribute:
@@ -149,10 +174,9 @@ def sum_type(value: SSAValue, count: Array) -> Attribute:
     return f32 if largest < 2**EXACT_BITS else f64
 
 
-def average_pool(op: Operation) -> None:
+def average_pool(op: Operation, parts: Parts) -> None:
     """The mean times the count is the sum, after rounding."""
     assert isinstance(op, glow.AvgPool2dOp)
-    parts = Parts(op)
     counts = window_counts(op.attributes_view(), shape_of(op.input)[2:4])
     if np.all(counts == counts.flat[0]):
         counts = counts.reshape(-1)[:1]
@@ -164,20 +188,20 @@ def average_pool(op: Operation) -> None:
     mean_of(op, parts, parts.node(glow.RoundOp, total), counts)
 
 
-def reduce_mean(op: Operation) -> None:
+def reduce_mean(op: Operation, parts: Parts) -> None:
     """The exact sum over the count."""
     assert isinstance(op, glow.ReduceMeanOp)
-    parts, axes = Parts(op), op.attributes_view().ints("axes")
+    axes = op.attributes_view().ints("axes")
     count = np.array(np.prod([shape_of(op.input)[axis] for axis in axes]))
     centred = parts.centred(op.input, sum_type(op.input, count))
     total = parts.node(glow.ReduceSumOp, centred, **attributes_of(op))
     mean_of(op, parts, total, count)
 
 
-def lookup_table(op: Operation) -> None:
+def lookup_table(op: Operation, parts: Parts) -> None:
     """A gather by the stored value; negative ones find the entries at the end."""
     assert isinstance(op, glow.LookupTableOp)
-    parts, array = Parts(op), stored_value(op.table)
+    array = stored_value(op.table)
     (low, _), index = parameters_of(op.input.type).full_range, parts.stored(op.input)
     if low and array is None:
         wide = parts.convert(index, i64)
@@ -190,14 +214,14 @@ def lookup_table(op: Operation) -> None:
     parts.replace(parts.quantized(entries, target_of(op)))
 
 
-def embedding_lookup(op: Operation) -> None:
+def embedding_lookup(op: Operation, parts: Parts) -> None:
     """Rows of a table with a scale each; other gathers move integers."""
     assert isinstance(op, glow.GatherOp)
     data = parameters_of(op.input.type)
     if data.axis is None:
-        move(op)
+        move(op, parts)
         return
-    parts, shape = Parts(op), shape_of(op.result)
+    shape = shape_of(op.result)
     indices = shape_of(op.indices)
     trailing = (*indices, *[1] * (len(shape) - len(indices)))
 
@@ -212,10 +236,10 @@ def embedding_lookup(op: Operation) -> None:
     parts.replace(parts.node(glow.MulOp, centred, of_rows(data.scales)))
 
 
-def move(op: Operation) -> None:
+def move(op: Operation, parts: Parts) -> None:
     """Nodes that move or choose elements, on the stored integers."""
     assert isinstance(op, NodeOp)
-    parts, attributes = Parts(op), attributes_of(op)
+    attributes = attributes_of(op)
     operands = [
         parts.stored(value) if is_quantized(value.type) else value
         for value in op.inputs
@@ -229,7 +253,7 @@ def move(op: Operation) -> None:
     parts.replace(parts.quantized(moved, target_of(op)))
 
 
-LOWERINGS: dict[type[Operation], Callable[[Operation], None]] = {
+LOWERINGS: dict[type[Operation], Lowering] = {
     QuantizeCastOp: quantize_cast,
     DequantizeCastOp: dequantize_cast,
     glow.AddOp: binary,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i32, i64
@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quantized import parameters_of
-from glow.lowering.lower_quantized.parts import Parts
+from glow.lowering.lower_quantized.parts import Lowering, Parts
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.node_builder import attributes_of
 
@@ -61,10 +61,9 @@ def quantized(
     return parts.node(glow.ClipOp, shifted, low=0.0, high=LEVELS)
 
 
-def dynamic_quantize(op: Operation) -> None:
+def dynamic_quantize(op: Operation, parts: Parts) -> None:
     """`glow.dynamic_quantize`."""
     assert isinstance(op, glow.DynamicQuantizeOp)
-    parts = Parts(op)
     axes = range(len(shape_of(op.input)))
     replace_by_stored(op, parts, *parameters(parts, op.input, axes))
 
@@ -81,10 +80,10 @@ def replace_by_stored(
     )
 
 
-def dynamic_matmul(op: Operation) -> None:
+def dynamic_matmul(op: Operation, parts: Parts) -> None:
     """`glow.dynamic_matmul`."""
     assert isinstance(op, glow.DynamicMatmulOp)
-    parts, rank = Parts(op), len(shape_of(op.input))
+    rank = len(shape_of(op.input))
     by_row = op.attributes_view().string("granularity") == "row"
     axes = [rank - 1] if by_row else list(range(rank))
     x = parts.convert(op.input, f32)
@@ -113,28 +112,26 @@ def less(parts: Parts, value: SSAValue, point: SSAValue | None, axis: int) -> SS
     return parts.node(glow.SubOp, wide, parts.convert(point, f64))
 
 
-def matmul_integer(op: Operation) -> None:
+def matmul_integer(op: Operation, parts: Parts) -> None:
     """`glow.matmul_integer`."""
     assert isinstance(op, glow.MatmulIntegerOp)
-    parts = Parts(op)
     left = less(parts, op.lhs, op.lhs_zero_point, len(shape_of(op.lhs)) - 2)
     right = less(parts, op.rhs, op.rhs_zero_point, len(shape_of(op.rhs)) - 1)
     total = parts.node(glow.MatmulOp, left, right)
     parts.replace(parts.convert(parts.convert(total, i64), i32))
 
 
-def conv2d_integer(op: Operation) -> None:
+def conv2d_integer(op: Operation, parts: Parts) -> None:
     """`glow.conv2d_integer`."""
     assert isinstance(op, glow.Conv2dIntegerOp)
     assert isinstance(op, NodeOp)
-    parts = Parts(op)
     image = less(parts, op.input, op.input_zero_point, 1)
     weights = less(parts, op.weights, op.weights_zero_point, 0)
     total = parts.create(glow.Conv2dOp, [image, weights], attributes_of(op))
     parts.replace(parts.convert(parts.convert(total, i64), i32))
 
 
-LOWERINGS: dict[type[Operation], Callable[[Operation], None]] = {
+LOWERINGS: dict[type[Operation], Lowering] = {
     glow.DynamicQuantizeOp: dynamic_quantize,
     glow.DynamicMatmulOp: dynamic_matmul,
     glow.MatmulIntegerOp: matmul_integer,

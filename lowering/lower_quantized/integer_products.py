@@ -52,14 +52,14 @@ def byte_weights(op: NodeOp) -> Array | None:
 
 
 def integer_product(
-    node: type[NodeOp], op: Operation, channel_axis: int, rank: int
+    node: type[NodeOp], op: Operation, parts: Parts, channel_axis: int, rank: int
 ) -> bool:
     """Replace a product by one of integers; returns whether it can be."""
     assert isinstance(op, NodeOp)
     weights = byte_weights(op)
     if weights is None:
         return False
-    parts, (image, original, *biases) = Parts(op), op.inputs
+    image, original, *biases = op.inputs
     data = quantization_of(image.type)
     assert data is not None
     attributes = attributes_of(op)
@@ -83,12 +83,12 @@ def integer_product(
     return True
 
 
-def convolution(op: Operation) -> bool:
+def convolution(op: Operation, parts: Parts) -> bool:
     """`glow.conv2d`."""
-    return integer_product(glow.Conv2dIntegerOp, op, 1, 4)
+    return integer_product(glow.Conv2dIntegerOp, op, parts, 1, 4)
 
 
-def matrix_product(op: Operation) -> bool:
+def matrix_product(op: Operation, parts: Parts) -> bool:
     """`glow.fully_connected`, and `glow.matmul` with a matrix."""
     assert isinstance(op, NodeOp)
     transposed = isinstance(op, glow.MatmulOp) and (
@@ -96,18 +96,18 @@ def matrix_product(op: Operation) -> bool:
     )
     rank = len(shape_of(op.results[0]))
     if transposed or len(shape_of(op.inputs[1])) != 2 or rank < 2:
-        return computed_product(op)
-    return integer_product(glow.MatmulIntegerOp, op, rank - 1, rank) or (
-        computed_product(op)
+        return computed_product(op, parts)
+    return integer_product(glow.MatmulIntegerOp, op, parts, rank - 1, rank) or (
+        computed_product(op, parts)
     )
 
 
-def computed_product(op: NodeOp) -> bool:
+def computed_product(op: NodeOp, parts: Parts) -> bool:
     """`glow.matmul` of two tensors of bytes of which none need be constant."""
     data = [quantization_of(value.type) for value in op.inputs[:2]]
     if not isinstance(op, glow.MatmulOp) or not all(map(is_byte, data)):
         return False
-    parts, operands = Parts(op), list[SSAValue]()
+    operands = list[SSAValue]()
     swaps = (op.transpose_lhs is not None, op.transpose_rhs is not None)
     for value, swapped in zip(op.inputs, swaps, strict=True):
         axes = list(range(len(shape_of(value))))
@@ -142,12 +142,12 @@ def has_byte_kernel(op: glow.MatmulIntegerOp) -> bool:
     return scalars and is_multiplied(shape_of(op.lhs), shape_of(op.rhs))
 
 
-def kept_product(op: Operation) -> bool:
+def kept_product(op: Operation, parts: Parts) -> bool:
     """`glow.matmul_integer`, which stays as it is where a kernel takes it."""
     return isinstance(op, glow.MatmulIntegerOp) and has_byte_kernel(op)
 
 
-LOWERINGS: dict[type[Operation], Callable[[Operation], bool]] = {
+LOWERINGS: dict[type[Operation], Callable[[Operation, Parts], bool]] = {
     glow.Conv2dOp: convolution,
     glow.MatmulOp: matrix_product,
     glow.FullyConnectedOp: matrix_product,

@@ -13,7 +13,7 @@ operation that `docs/quantization.md` names. What a backend has kernels for stay
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -30,12 +30,11 @@ from glow.dialects.quantized import any_quantized, is_packed, is_quantized
 from glow.dialects.weights import new_constant, stored_value, weights_of
 from glow.lowering.lower_nodes.legality import NONE
 from glow.lowering.lower_quantized import arithmetic, dynamic, products
+from glow.lowering.lower_quantized.parts import Lowering, Parts
 from glow.lowering.lower_quantized.unsigned import make_unsigned
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.node_builder import erase, erase_dead_nodes, name_of
 from glow.passes.rewriting.operations import all_operations
-
-Lowering = Callable[[Operation], None]
 
 LOWERINGS: dict[type[Operation], Lowering] = {
     **arithmetic.LOWERINGS,
@@ -60,7 +59,7 @@ def lower(op: Operation) -> None:
     lowering = LOWERINGS.get(type(op))
     if lowering is None:
         raise GlowError(f"{op.name} has no integer form", node=node_name(op))
-    lowering(op)
+    lowering(op, Parts(op))
 
 
 def store_constants(module: ModuleOp) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of, tensor_type
@@ -79,8 +79,35 @@ class Parts(NodeBuilder):
         """As `centred`, for the operand that is computed last: what nothing else reads is
         taken as it was before it was stored.
         """
-        rounded = before_storing(value)
+        rounded = self.before_storing(value)
         return self.centred(value, self.whole(value)) if rounded is None else rounded
+
+    def before_storing(self, value: SSAValue) -> SSAValue | None:
+        """The rounded numbers, less the zero point, that `finish` made a byte of; None for
+        other values and those that several nodes read.
+        """
+        if value.get_user_of_unique_use() is None:
+            return None
+        data, cast = parameters_of(value.type), value.owner
+        if not isinstance(cast, StorageCastOp) or data.axis is not None:
+            return None
+        return self.rounded(cast.input, data)
+
+    def rounded(self, stored: SSAValue, data: Quantization) -> SSAValue | None:
+        """The rounded numbers, less the zero point, that bytes were made of, if they are known."""
+        if not isinstance(stored.owner, glow.ConvertOp):
+            return None
+        whole, point = stored.owner.operand, data.zero_points[0]
+        if isinstance(whole.owner, glow.AddOp):
+            addend = stored_value(whole.owner.operands[1])
+            if addend is None or np.any(addend != point):
+                return None
+            whole, point = whole.owner.operands[0], 0
+        if point:
+            return None
+        if isinstance(whole.owner, glow.ConvertOp):
+            whole = whole.owner.operand
+        return whole if _is_clamped(whole, data) else None
 
     @property
     def is_fixed(self) -> bool:
@@ -110,6 +137,17 @@ class Parts(NodeBuilder):
         if np.all(multiplier == 1):
             return value
         return self.node(glow.MulOp, value, self.number(multiplier))
+
+    def requantized(
+        self,
+        value: SSAValue,
+        multiplier: Array,
+        data: Quantization,
+        bounds: Bounds | None = None,
+        bits: int = SUM_BITS,
+    ) -> SSAValue:
+        """Whole numbers times constants, rounded, saturated and stored; see `rescaled`."""
+        return self.finish(self.rescaled(value, multiplier, bits), data, bounds)
 
     def finish(
         self, value: SSAValue, data: Quantization, bounds: Bounds | None = None
@@ -160,6 +198,10 @@ class Parts(NodeBuilder):
         return self.node(glow.SelectOp, is_nan, lowest, value)
 
 
+Lowering = Callable[[Operation, Parts], None]
+"""Replaces a node, which the parts are built in the place of."""
+
+
 def whole_bits(*factors: SSAValue) -> int:
     """The bits of products of quantized values less their zero points, without the sign."""
     return sum(parameters_of(factor.type).bits for factor in factors)
@@ -168,31 +210,6 @@ def whole_bits(*factors: SSAValue) -> int:
 def integers(bits: int) -> Attribute:
     """The integers that hold so many bits and a sign."""
     return i32 if bits <= SUM_BITS else i64
-
-
-def before_storing(value: SSAValue) -> SSAValue | None:
-    """The rounded numbers, less the zero point, that `finish` made a byte of; None for
-    other values and those that several nodes read.
-    """
-    if value.get_user_of_unique_use() is None:
-        return None
-    data, cast = parameters_of(value.type), value.owner
-    if not isinstance(cast, StorageCastOp) or data.axis is not None:
-        return None
-    stored = cast.input.owner
-    if not isinstance(stored, glow.ConvertOp):
-        return None
-    whole, point = stored.operand, data.zero_points[0]
-    if isinstance(whole.owner, glow.AddOp):
-        addend = stored_value(whole.owner.operands[1])
-        if addend is None or np.any(addend != point):
-            return None
-        whole, point = whole.owner.operands[0], 0
-    if point:
-        return None
-    if isinstance(whole.owner, glow.ConvertOp):
-        whole = whole.owner.operand
-    return whole if _is_clamped(whole, data) else None
 
 
 def _is_clamped(whole: SSAValue, data: Quantization) -> bool:

@@ -6,8 +6,6 @@ have kernels for int8 products.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -21,7 +19,7 @@ from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import scales_of
 from glow.lowering.lower_nodes.products import activated
 from glow.lowering.lower_quantized.arithmetic import stored_bounds
-from glow.lowering.lower_quantized.parts import Bounds, Parts
+from glow.lowering.lower_quantized.parts import Bounds, Lowering, Parts
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.node_builder import attributes_of
 
@@ -68,8 +66,8 @@ def finish_product(
             result = activated(parts, op, result)
         parts.replace(result)
         return
-    scaled = parts.rescaled(total, units / scales_of(target))
-    parts.replace(parts.finish(scaled, target, bounds_of(op)))
+    multiplier, bounds = units / scales_of(target), bounds_of(op)
+    parts.replace(parts.requantized(total, multiplier, target, bounds))
 
 
 def bias_of(parts: Parts, value: SSAValue) -> SSAValue:
@@ -81,10 +79,9 @@ def bias_of(parts: Parts, value: SSAValue) -> SSAValue:
     return parts.convert(stored, f64)
 
 
-def convolution(op: Operation) -> None:
+def convolution(op: Operation, parts: Parts) -> None:
     """`glow.conv2d`."""
     assert isinstance(op, glow.Conv2dOp)
-    parts = Parts(op)
     operands = [parts.centred(value, f64) for value in op.inputs[:2]]
     operands += [bias_of(parts, value) for value in op.inputs[2:]]
     attributes = attributes_of(op)
@@ -117,10 +114,10 @@ def exact_element(op: NodeOp) -> Attribute:
     return f32 if bound < EXACT_F32 else f64
 
 
-def matrix_product(op: Operation) -> None:
+def matrix_product(op: Operation, parts: Parts) -> None:
     """`glow.matmul` and `glow.fully_connected`."""
     assert isinstance(op, NodeOp)
-    parts, element = Parts(op), exact_element(op)
+    element = exact_element(op)
     operands = [parts.centred(value, element) for value in op.inputs[:2]]
     attributes = attributes_of(op)
     for name in ACTIVATION:
@@ -131,7 +128,7 @@ def matrix_product(op: Operation) -> None:
     finish_product(op, parts, total, len(shape_of(op.results[0])) - 1)
 
 
-LOWERINGS: dict[type[Operation], Callable[[Operation], None]] = {
+LOWERINGS: dict[type[Operation], Lowering] = {
     glow.Conv2dOp: convolution,
     glow.MatmulOp: matrix_product,
     glow.FullyConnectedOp: matrix_product,

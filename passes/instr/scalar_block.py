@@ -8,8 +8,8 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.node import element_of
-from glow.passes.rewriting.scalar_bodies import inline_body
-from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES, ScalarBuilder
+from glow.passes.rewriting.scalar_bodies import emit_scalar, inline_body
+from glow.passes.rewriting.scalar_builder import ScalarBuilder
 
 
 def element_type(buffer: SSAValue) -> Attribute:
@@ -29,10 +29,8 @@ def emit_instruction(
         return [builder.number_attr(op.value)]
     node = op.node
     assert node is not None
-    if node in CASTS:
-        wanted = element_type(op.outs[0])
-        return [CASTS[node](builder, operands[0], wanted, op.attributes_view())]
-    return [SCALAR_BODIES[node](builder, operands, op.attributes_view())]
+    element = element_type(op.outs[0])
+    return [emit_scalar(builder, node, operands, element, op.attributes_view())]
 
 
 def scalar_block(op: instr.InstructionOp) -> Block:

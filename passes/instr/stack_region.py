@@ -17,7 +17,8 @@ from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import BufferRange
 from glow.passes.instr.scalar_block import element_type, emit_instruction
-from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES, ScalarBuilder
+from glow.passes.rewriting.scalar_bodies import is_scalar_node
+from glow.passes.rewriting.scalar_builder import ScalarBuilder
 
 Number = FloatAttr | IntegerAttr
 
@@ -35,7 +36,8 @@ def has_body(op: Operation) -> bool:
     """Whether an instruction's work on one element is known."""
     return isinstance(op, instr.StackedOp | instr.CopyOp) or (
         isinstance(op, instr.InstructionOp)
-        and (op.node in SCALAR_BODIES or op.node in CASTS)
+        and op.node is not None
+        and is_scalar_node(op.node)
     )
 
 

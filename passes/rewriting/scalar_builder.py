@@ -154,6 +154,10 @@ class ScalarBuilder:
         op = by_sign(x, arith.MinSIOp, arith.MinUIOp, arith.MinimumfOp)
         return self.binary(op, x, y)
 
+    def convert(self, x: SSAValue, scalar: Attribute) -> SSAValue:
+        """The scalar in another element type; floats to integers truncate."""
+        return convert(self, x, scalar)
+
     def compare(self, predicate: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """An `i1`: `eq`, `ne`, `lt` or `le`; comparisons with NaN are false, `ne` true."""
         if is_integer(x):

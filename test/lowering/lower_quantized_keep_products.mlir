@@ -7,7 +7,8 @@
 // CHECK-NEXT: %[[M:.*]] = glow.matmul_integer %{{.*}}, %[[W]], %[[P]], %[[Q]] : tensor<2x2xi32>
 // CHECK-NEXT: %[[B:.*]] = glow.constant dense<{{.*}}> : tensor<1x2xi32>
 // CHECK-NEXT: %[[S:.*]] = glow.add %[[M]], %[[B]] : tensor<2x2xi32>
-// CHECK-NEXT: glow.convert %[[S]] : tensor<2x2xf32>
+// CHECK-NEXT: %[[U:.*]] = glow.splat 2.000000e+00 : tensor<f32>
+// CHECK-NEXT: cpu.requantize %[[S]], %[[U]] low 0.000000e+00 high 2.480000e+02 zero_point 7 : tensor<2x2xui8>
 func.func @product(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<2x2x!quant.uniform<u8:f32, 0.0625:7>> {
   %w = glow.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32, 0.25>>
   %b = glow.constant dense<[1, -2]> : tensor<2xi32> as tensor<2x!quant.uniform<i32:f32, 0.125>>
@@ -49,10 +50,7 @@ func.func @rows(%x: tensor<3x4xui8>, %y: tensor<4x5xui8>, %p: tensor<3xui8>, %q:
 // Numbers that a ReLU made keep their bytes, but not where these are positions in a table: the
 // first entry is that of the smallest byte, -128.
 // CHECK-LABEL: @relu_before_table
-// CHECK: %[[R:.*]] = glow.convert %{{.*}} : tensor<4xi32>
-// CHECK-NEXT: %[[H:.*]] = glow.splat 128 : tensor<i32>
-// CHECK-NEXT: %[[A:.*]] = glow.add %[[R]], %[[H]] : tensor<4xi32>
-// CHECK-NEXT: %[[I:.*]] = glow.convert %[[A]] : tensor<4xui8>
+// CHECK: %[[I:.*]] = cpu.requantize %{{.*}} low -1.280000e+02 high 1.270000e+02 zero_point 128 : tensor<4xui8>
 // CHECK-NEXT: glow.gather %table, %[[I]] : tensor<4xi8>
 func.func @relu_before_table(
     %x: tensor<4x!quant.uniform<i8:f32, 0.5>>, %table: tensor<256xi8>) -> tensor<4xi8> {

@@ -29,6 +29,7 @@ cost no pass over memory:
 | `recurrence.py`  | recurrent layers                                        |
 | `dynamic.py`     | quantization of rows at run time                        |
 | `int8.py`        | convolutions and matmuls of int8                        |
+| `requantize.py`  | sums as bytes                                           |
 | `rows.py`        | softmax and layer normalization with an epilogue        |
 | `fused_rows.py`  | sums over rows with element-wise work around them       |
 | `embedding.py`   | rows of quantized tables                                |
@@ -47,6 +48,7 @@ from glow.backends.cpu.dialect import (
     int8,
     matmul,
     recurrence,
+    requantize,
     rows,
     weights,
 )
@@ -67,6 +69,7 @@ from glow.backends.cpu.dialect.fused_rows import RowSumOp as RowSumOp
 from glow.backends.cpu.dialect.int8 import *
 from glow.backends.cpu.dialect.matmul import *
 from glow.backends.cpu.dialect.recurrence import *
+from glow.backends.cpu.dialect.requantize import *
 from glow.backends.cpu.dialect.rows import *
 from glow.backends.cpu.dialect.weights import *
 from glow.dialects.node import nodes_of
@@ -81,6 +84,7 @@ NODES = nodes_of(
     dynamic,
     embedding,
     int8,
+    requantize,
     rows,
     fused_rows,
 )

@@ -100,7 +100,7 @@ def folded_bias(product: Product, axes: tuple[int, ...], lower: int = 0) -> Arra
     """The bias less what the zero point adds to each sum, modulo 2^32; bytes are read so much
     lower than they are.
     """
-    sums = product.weights.astype(np.int64).sum(axis=axes)
+    sums = product.weights.sum(axis=axes, dtype=np.int64)
     return (product.bias + (lower - product.zero_point) * sums).astype(np.int32)
 
 
@@ -231,7 +231,7 @@ def _border_bias(layout: Layout, product: Product, shape: ConvShape) -> SSAValue
     counts = product.zero_point != lower and layout.packer.tabulates_borders
     if classes.count == 1 or not (is_small and counts):
         return _blocked_bias(layout, product, shape, lower)
-    taps = product.weights.astype(np.int64).sum(axis=1)
+    taps = product.weights.sum(axis=1, dtype=np.int64)
     sums = np.tensordot(classes.taps(), taps, ([1, 2], [1, 2]))
     array = (product.bias + (lower - product.zero_point) * sums).astype(np.int32)
 

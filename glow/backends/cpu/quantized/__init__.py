@@ -4,6 +4,7 @@
 |-----------------|---------------------------------------------------------|
 | `embeddings.py` | gathers from tables with a scale for each row           |
 | `dynamic.py`    | what is quantized at run time                           |
+| `requantize.py` | what ends in bytes: sums, products, casts               |
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from glow.backends.backend import Rewrite
-from glow.backends.cpu.quantized import dynamic, embeddings
-from glow.lowering.lower_quantized import integer_products
+from glow.backends.cpu.quantized import dynamic, embeddings, requantize
 
 REWRITES: dict[type[Operation], Rewrite] = {
-    **integer_products.LOWERINGS,
+    **requantize.REWRITES,
     **dynamic.REWRITES,
     **embeddings.REWRITES,
 }

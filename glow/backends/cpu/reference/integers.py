@@ -1,10 +1,11 @@
-"""Quantized convolutions and matmuls, as int8 kernels accumulate them."""
+"""Quantized convolutions and matmuls, as int8 kernels accumulate and store them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from glow.dialects.attributes import Attributes
+from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array
 from glow.interpreter.convolution import convolve
 
@@ -26,3 +27,13 @@ def convolve_bytes(
     constant = (point - lower) * weights.astype(np.int64).sum(axis=(1, 2, 3))
     less = image.astype(np.float64) - point
     return convolve(attributes, less, weights, constant + bias, group)
+
+
+def run_requantize(op: GlowOp, numbers: Array, *multipliers: Array) -> Array:
+    """`cpu.requantize`, which has one multiplier or none."""
+    attributes, scaled = op.attributes_view(), numbers.astype(np.float32)
+    for multiplier in multipliers:
+        scaled = scaled * multiplier
+    low, high = attributes.float("low"), attributes.float("high")
+    whole = np.rint(np.clip(scaled, low, high))
+    return np.nan_to_num(whole, nan=0.0) + attributes.int("zero_point")

@@ -22,7 +22,11 @@ from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
 from glow.backends.cpu.reference.embedding import embedding_lookup
 from glow.backends.cpu.reference.epilogue import apply_epilogue
 from glow.backends.cpu.reference.fused_rows import run_fused_rows
-from glow.backends.cpu.reference.integers import convolve_bytes, lowered_by
+from glow.backends.cpu.reference.integers import (
+    convolve_bytes,
+    lowered_by,
+    run_requantize,
+)
 from glow.backends.cpu.reference.recurrence import Plain, run_recurrence
 from glow.backends.cpu.reference.strassen import left_sums, original, row_scales
 from glow.backends.cpu.reference.weights import WEIGHT_FUNCTIONS
@@ -357,4 +361,5 @@ def cpu_functions(
         cpu.Int8SumPool2dOp: run_int8_sum_pool2d,
         cpu.Int8MatmulOp: with_plain(cpu.Int8MatmulOp, run_matmul),
         cpu.Int8BatchMatmulOp: run_int8_batch_matmul,
+        cpu.RequantizeOp: run_requantize,
     }

@@ -24,7 +24,13 @@ from glow.lowering.target.target import Target
 from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES
 
 THEMES: Mapping[str, Sequence[type[Operation]]] = {
-    "elementwise": (*SCALAR_BODIES, *CASTS, instr.StackedOp, instr.SplatOp),
+    "elementwise": (
+        *SCALAR_BODIES,
+        *CASTS,
+        cpu.RequantizeOp,
+        instr.StackedOp,
+        instr.SplatOp,
+    ),
     "convolution": (
         cpu.Conv2dOp,
         cpu.SparseConv2dOp,

@@ -7,6 +7,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.kernels.elementwise.kernel import (
     BLOCKED_RANK,
     ElementwiseSpec,
@@ -57,7 +58,7 @@ def fill(buffer: SSAValue, number: float) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    **{node: _elementwise for node in (*SCALAR_BODIES, *CASTS)},
+    **{node: _elementwise for node in (*SCALAR_BODIES, *CASTS, cpu.RequantizeOp)},
     instr.StackedOp: _elementwise,
     instr.SplatOp: _elementwise,
 }

@@ -40,7 +40,13 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         cpu.Int8MatmulOp,
         cpu.Int8Conv2dOp,
     ),
-    "elementwise": (*SCALAR_BODIES, *CASTS, glow.FusedOp, glow.SplatOp),
+    "elementwise": (
+        *SCALAR_BODIES,
+        *CASTS,
+        cpu.RequantizeOp,
+        glow.FusedOp,
+        glow.SplatOp,
+    ),
     "movement": (
         glow.TransposeOp,
         glow.BroadcastOp,

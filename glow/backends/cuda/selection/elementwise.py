@@ -7,6 +7,7 @@ from math import prod
 
 from xdsl.ir import Operation
 
+from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.program.program import Invocation
 from glow.backends.cuda.kernels.elementwise import (
     ElementwiseSpec,
@@ -51,7 +52,7 @@ def _elementwise(op: instr.InstructionOp, choice: Choice) -> Sequence[Invocation
 
 
 ROWS: Mapping[type[Operation], Row] = {
-    **{node: _elementwise for node in (*SCALAR_BODIES, *CASTS)},
+    **{node: _elementwise for node in (*SCALAR_BODIES, *CASTS, cpu.RequantizeOp)},
     glow.FusedOp: _elementwise,
     glow.SplatOp: _elementwise,
 }
