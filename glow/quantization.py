@@ -14,9 +14,9 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
+from glow.interpreter.shared_work import shared_with
 from glow.lowering.target.target import Target
 from glow.options import HOST
-from glow.passes.quantization.adjustment.parts import shared_with
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.quantize import is_quantized_module, quantize_module
@@ -50,7 +50,7 @@ def apply_quantization(
 
 @contextmanager
 def threads_sharing() -> Generator[None]:
-    """Let a second core, where there is one, take its share of the work on weights."""
+    """Let a second core, where there is one, take its share of layers and weights."""
     if available_cores() == 1:
         yield
         return

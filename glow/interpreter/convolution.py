@@ -19,6 +19,7 @@ from glow.dialects.node import GlowOp
 from glow.interpreter.array_functions import ACTIVATIONS
 from glow.interpreter.arrays import Array, exact, lowest
 from glow.interpreter.scalar_functions import Function, result_dtype
+from glow.interpreter.shared_work import for_each
 
 ELEMENTS_AT_ONCE = 1 << 18
 """Of columns, or of weights: two megabytes."""
@@ -27,6 +28,9 @@ TAPS_AT_ONCE = 1 << 16
 
 FEWEST_COLUMNS = 128
 """Of a matrix product: fewer would take long for each."""
+
+SHARED_PRODUCTS = 1 << 25
+"""Multiply-adds of a layer that threads share: of less, what they do between products counts."""
 
 ALL = slice(None)
 
@@ -78,28 +82,23 @@ def convolve_into(
     group: int,
     finish: Callable[[Array], Array] = np.asarray,
 ) -> None:
-    """Write what `finish` makes of the sums, some outputs or rows at a time.
+    """Write what `finish` makes of the sums, some outputs or rows at a time: im2col and matmul,
+    or tap by tap.
 
     So they stay in a near cache: arrays of all sums and windows are memory that the system
-    has to hand out first. How they are divided depends on shapes alone.
+    has to hand out first. How they are divided depends on shapes alone; threads share them.
     """
     image, weights, bias = operands
-    height, width = result.shape[2:]
-    for outputs, rows, sums in _sums(attributes, image, weights, group, height):
+    kernel = (weights.shape[2], weights.shape[3])
+    length, (height, width) = math.prod(weights.shape[1:]), result.shape[2:]
+    whole, every = slice(0, height), slice(0, len(weights))
+
+    def store(outputs: slice, rows: slice, sums: Array) -> None:
         place = result[:, outputs, rows]
         sums = sums.reshape(*place.shape[:3], width)
         if bias is not None:
             sums += exact(bias[outputs])[:, None, None]
         place[...] = finish(sums)
-
-
-def _sums(
-    attributes: Attributes, image: Array, weights: Array, group: int, height: int
-) -> Iterator[tuple[slice, slice, Array]]:
-    """Outputs, rows, and the sums there, until all are done: im2col and matmul, or by taps."""
-    kernel = (weights.shape[2], weights.shape[3])
-    length = math.prod(weights.shape[1:])
-    whole = slice(0, height)
 
     def taps(channels: slice, rows: slice) -> Array:
         padded = padded_rows(attributes, image[:, channels], rows, kernel[0])
@@ -109,21 +108,30 @@ def _sums(
         part = exact(weights[outputs])
         return part.reshape(group, len(part) // group, length)
 
+    def channels_alone(some: slice) -> None:
+        store(some, whole, _depthwise(taps(some, whole), exact(weights[some])))
+
     if weights.shape[1] == 1 and len(weights) == group:
-        for some in _slices(group, TAPS_AT_ONCE // max(1, image[:, :1].size)):
-            yield some, whole, _depthwise(taps(some, whole), exact(weights[some]))
+        at_once = TAPS_AT_ONCE // max(1, image[:, :1].size)
+        for_each(_slices(group, at_once), channels_alone, is_long=False)
         return
+    is_long = length * result.size >= SHARED_PRODUCTS
     columns = max(FEWEST_COLUMNS, ELEMENTS_AT_ONCE // max(1, length * group))
     lines = _slices(height, columns // max(1, len(image) * image.shape[3]))
-    outputs = slice(0, len(weights))
     if len(lines) > 1 or group > 1:
-        factors = matrix(outputs)
-        for rows in lines:
-            yield outputs, rows, factors @ _columns(taps(ALL, rows), group)
+        factors = matrix(every)
+        for_each(
+            lines,
+            lambda rows: store(every, rows, factors @ _columns(taps(ALL, rows), group)),
+            is_long=is_long,
+        )
         return
-    every = _columns(taps(ALL, whole), group)
-    for some in _slices(len(weights), ELEMENTS_AT_ONCE // max(1, length)):
-        yield some, whole, matrix(some) @ every
+    windows_of_all = _columns(taps(ALL, whole), group)
+    for_each(
+        _slices(len(weights), ELEMENTS_AT_ONCE // max(1, length)),
+        lambda some: store(some, whole, matrix(some) @ windows_of_all),
+        is_long=is_long,
+    )
 
 
 def _slices(length: int, at_once: int) -> list[slice]:

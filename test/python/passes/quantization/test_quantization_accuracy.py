@@ -19,11 +19,11 @@ import glow
 from benchmarks.quantization_accuracy import Row, digit_networks, digit_rows
 from glow import QuantizationOptions
 from glow.interpreter.integer_arithmetic import dequantize
+from glow.interpreter.shared_work import shared_with
 from glow.passes.quantization.adjustment.parts import (
     ELEMENTS_AT_ONCE,
     for_each_part,
     output_parts,
-    shared_with,
 )
 from glow.passes.quantization.adjustment.rounding import round_kernels
 from glow.passes.quantization.profiling.schema import weight_parameters
