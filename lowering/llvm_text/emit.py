@@ -15,7 +15,6 @@ from xdsl.dialects.llvm import LLVMFunctionType
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
-from glow.lowering.llvm_ir.dialect import function_of
 from glow.lowering.llvm_ir.function import Function
 from glow.lowering.llvm_text.function_printer import FunctionPrinter
 from glow.lowering.llvm_text.op_printers import PRINTERS
@@ -51,6 +50,8 @@ def declare_function(
 
 def emit_module(ops: Iterable[Operation], target: Target) -> str:
     """Returns the LLVM IR text of a module's functions; raises for other ops."""
+    from glow.lowering.llvm_ir.dialect import function_of
+
     functions: list[Function] = []
     for op in ops:
         if not isinstance(op, xllvm.FuncOp):

@@ -20,7 +20,6 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from glow.lowering.llvm_ir.dialect import function_op
 from glow.lowering.llvm_ir.function import BasicBlock, Function
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
 from glow.lowering.loops_to_llvm.layout import RegisterLayout, layout_of
@@ -122,6 +121,8 @@ def lower_module(module: ModuleOp, target: Target) -> ModuleOp:
             others.append(op.clone())
         else:
             raise DiagnosticException(f"loops-to-llvm: {op.name} is not a function")
+    from glow.lowering.llvm_ir.dialect import function_op
+
     lowered = map(function_op, lower_functions(functions, target))
     return ModuleOp([*others, *lowered])
 

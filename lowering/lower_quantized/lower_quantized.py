@@ -31,7 +31,6 @@ from glow.dialects.weights import new_constant, stored_value, weights_of
 from glow.lowering.lower_nodes.legality import NONE
 from glow.lowering.lower_quantized import arithmetic, dynamic, products
 from glow.lowering.lower_quantized.parts import Lowering, Parts
-from glow.lowering.lower_quantized.unsigned import make_unsigned
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.node_builder import erase, erase_dead_nodes, name_of
 from glow.passes.rewriting.operations import all_operations
@@ -105,6 +104,8 @@ def lower_quantized(
     if not pending:
         return
     if rewrites:
+        from glow.lowering.lower_quantized.unsigned import make_unsigned
+
         make_unsigned(module)
     for op in pending:
         if op.parent is None:
@@ -143,6 +144,7 @@ class LowerQuantizedPass(ModulePass):
                 stacklevel=2,
             )
             backend = "cpu"
-        lower_quantized(
-            op, {} if backend == NONE else get_backend(backend).quantized_rewrites()
-        )
+        if any(map(is_pending, all_operations(op))):  # Else nothing is loaded for it.
+            lower_quantized(
+                op, {} if backend == NONE else get_backend(backend).quantized_rewrites()
+            )

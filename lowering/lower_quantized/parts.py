@@ -22,7 +22,6 @@ from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import along_axis, scales_of, zero_points_of
 from glow.interpreter.quantized import is_fixed
-from glow.lowering.lower_quantized.fixed_point import fixed_product
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.node_builder import NodeBuilder
 
@@ -130,6 +129,8 @@ class Parts(NodeBuilder):
         if tensor_of(value).element_type == f64:
             value = self.convert(value, i64)
         value = self.convert(value, integers(bits))
+        from glow.lowering.lower_quantized.fixed_point import fixed_product
+
         return fixed_product(self, value, multiplier, bits)
 
     def scaled(self, value: SSAValue, multiplier: Array) -> SSAValue:

@@ -30,8 +30,6 @@ from glow.dialects.node import DataParallel, Types, fail_unless, public_nodes
 if TYPE_CHECKING:
     from glow.dialects.glow.formulas import Operands, Scalars
 
-BYTE_WIDTH = 8
-
 
 @irdl_op_definition
 class RequantizeOp(ScalarNode):
@@ -67,7 +65,7 @@ class RequantizeOp(ScalarNode):
         )
         element = results[0].element_type
         fail_unless(
-            isinstance(element, IntegerType) and element.bitwidth == BYTE_WIDTH,
+            isinstance(element, IntegerType) and element.bitwidth == 8,
             lambda: f"the result must have bytes, not {results[0]}",
         )
 
