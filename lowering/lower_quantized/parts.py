@@ -163,7 +163,7 @@ class Parts(NodeBuilder):
             return self._finish_whole(value, data, bounds)
         low, high = bounds or data.limits
         points = along_axis(data.zero_points, data, len(shape_of(value)))
-        if data.axis is None and data.bits <= BYTE:
+        if fits_byte(data):
             point = data.zero_points[0]
             clipped = self.node(
                 glow.ClipOp, value, low=float(low - point), high=float(high - point)
@@ -201,6 +201,11 @@ class Parts(NodeBuilder):
 
 Lowering = Callable[[Operation, Parts], None]
 """Replaces a node, which the parts are built in the place of."""
+
+
+def fits_byte(data: Quantization) -> bool:
+    """Whether elements are bytes, or less, of one scale."""
+    return data.axis is None and data.bits <= BYTE
 
 
 def whole_bits(*factors: SSAValue) -> int:

@@ -25,7 +25,13 @@ from glow.dialects.quant import Quantization
 from glow.dialects.quantized import storage_of
 from glow.interpreter.arrays import Array
 from glow.lowering.lower_quantized import arithmetic, integer_products
-from glow.lowering.lower_quantized.parts import BYTE, SUM_BITS, Bounds, Lowering, Parts
+from glow.lowering.lower_quantized.parts import (
+    SUM_BITS,
+    Bounds,
+    Lowering,
+    Parts,
+    fits_byte,
+)
 
 
 class RequantizingParts(Parts):
@@ -40,7 +46,7 @@ class RequantizingParts(Parts):
         bits: int = SUM_BITS,
     ) -> SSAValue:
         """Whole numbers times constants as bytes."""
-        if self.is_fixed or not is_byte(data):
+        if self.is_fixed or not fits_byte(data):
             return super().requantized(value, multiplier, data, bounds, bits)
         is_one = bool(np.all(multiplier == 1))
         factors = [] if is_one else [self.number(multiplier)]
@@ -50,7 +56,7 @@ class RequantizingParts(Parts):
         self, value: SSAValue, data: Quantization, bounds: Bounds | None = None
     ) -> SSAValue:
         """Numbers in units of the result's scale as bytes."""
-        if self.is_fixed or not is_byte(data):
+        if self.is_fixed or not fits_byte(data):
             return super().finish(value, data, bounds)
         return self._bytes([value], data, bounds)
 
@@ -85,11 +91,6 @@ class RequantizingParts(Parts):
         return parts.node(glow.RoundOp, parts.node(glow.ClipOp, value, **bounds))
 
 
-def is_byte(data: Quantization) -> bool:
-    """Whether elements are bytes, or less, of one scale."""
-    return data.axis is None and data.bits <= BYTE
-
-
 def _lowered(lowering: Lowering) -> Rewrite:
     def rewrite(op: Operation) -> bool:
         lowering(op, RequantizingParts(op))
@@ -106,4 +107,4 @@ REWRITES: Mapping[type[Operation], Rewrite] = {
     **{node: _lowered(way) for node, way in arithmetic.LOWERINGS.items()},
     **{node: _product(way) for node, way in integer_products.LOWERINGS.items()},
 }
-"""Of nodes whose results are requantized."""
+"""Of all nodes that have a shared lowering; it is made of these parts."""
