@@ -14,7 +14,6 @@ them too small a share of their network.
 from __future__ import annotations
 
 import argparse
-import lzma
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from glow.lowering.target.target import Target
 from glow.options import CompileOptions
 from glow.tuning import choices
 from glow.tuning.measure import Times
-from glow.tuning.records import Record, Records, records_in
+from glow.tuning.records import Record, Records, content_of, records_in
 
 USUAL = "minilm bert_base mobilenet_v2 densenet121 resnet50 squeezenet".split()
 HEAD = f"{'network':16} {'kernels':>7} {'unknown':>7} {'regret':>7} {'first 5':>7}"
@@ -101,8 +100,8 @@ def main() -> int:
         "--networks", nargs="+", choices=sorted(NETWORKS), default=USUAL
     )
     arguments = parser.parse_args()
-    content = lzma.decompress(arguments.records.read_bytes())
-    records = records_in(content, arguments.records, None)
+    records = records_in(content_of(arguments.records), arguments.records, None)
+    Target.from_string(arguments.target)  # Before anything is printed.
     print(HEAD)
     every: list[Recorded | None] = []
     for name in arguments.networks:

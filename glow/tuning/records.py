@@ -260,7 +260,7 @@ def merge_records(measured: Path, chosen: Path, others: Iterable[Path]) -> Merge
     What was kept in a network goes to the `chosen` ones, all else to the `measured`.
     """
     merged = Merged()
-    contents = [_content_of(other) for other in others]
+    contents = [content_of(other) for other in others]
     known = {
         path: set(_content(path, None).splitlines()) for path in (measured, chosen)
     }
@@ -281,7 +281,8 @@ def merge_records(measured: Path, chosen: Path, others: Iterable[Path]) -> Merge
     return merged
 
 
-def _content_of(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
+    """The lines of a file of records, compressed or not; raises GlowError where it is none."""
     if not path.is_file():
         raise GlowError(f"{path}: no file with records of tuning")
     if path.suffix != COMPRESSED:
