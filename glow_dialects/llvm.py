@@ -69,6 +69,18 @@ class PoisonOp(IRDLOperation):
 
 
 @irdl_op_definition
+class FreezeOp(IRDLOperation):
+    """`%q = llvm.freeze %p : !llvm.ptr`"""
+
+    name = "llvm.freeze"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    val = operand_def(T)
+    res = result_def(T)
+    assembly_format = "$val attr-dict `:` type($val)"
+    traits = traits_def(NoMemoryEffect())
+
+
+@irdl_op_definition
 class ExtractElementOp(IRDLOperation):
     """`%x = llvm.extractelement %v[%i : i64] : vector<16xf32>`"""
 
@@ -176,6 +188,7 @@ NEW: dict[str, type[Operation]] = {
     op.name: op
     for op in (
         PoisonOp,
+        FreezeOp,
         ExtractElementOp,
         SelectOp,
         FCmpOp,

@@ -371,6 +371,7 @@ PRINTERS: dict[type[Operation], Printer] = {
     llvm.FPToSIOp: cast_printer("fptosi"),
     llvm.FPToUIOp: cast_printer("fptoui"),
     xllvm.FNegOp: negation,
+    llvm.FreezeOp: lambda _, op: f"freeze {op.operands[0].typed}",
     llvm.PoisonOp: poison,
     xllvm.UndefOp: poison,
     xllvm.ZeroOp: zero,

@@ -24,6 +24,7 @@ from glow.lowering.llvm_ir.function import BasicBlock, Function
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
 from glow.lowering.loops_to_llvm.layout import RegisterLayout, layout_of
 from glow.lowering.loops_to_llvm.rules import RULES
+from glow.lowering.loops_to_llvm.x86.frozen_pointers import freeze_pointers
 from glow.lowering.target.program_target import settle_plain_target
 from glow.lowering.target.target import Target
 
@@ -71,6 +72,8 @@ def lower_function(
         lower_function_body(low, function.body.block)
     except DiagnosticException as error:
         raise DiagnosticException(f"{error} (in @{name})") from error
+    if target.is_x86:
+        freeze_pointers(low.blocks)
     lowered.blocks = low.blocks
     low.vectors.clear()  # Where loads that wait know the walk, and it knows them.
     return lowered, low.externals

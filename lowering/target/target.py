@@ -81,6 +81,13 @@ class Target:
         return self.triple.startswith(("aarch64", "arm64"))
 
     @property
+    def is_x86(self) -> bool:
+        """Whether it is a 64-bit x86, whose addresses may have any distance in them, and whose
+        int8 dot products factors of their own in each lane.
+        """
+        return self.triple.startswith(("x86_64", "amd64"))
+
+    @property
     def vector_bytes(self) -> int:
         """The width of vectors."""
         return self.core.vector_bytes
@@ -89,13 +96,6 @@ class Target:
     def dot_bytes(self) -> int:
         """The bytes along the depth that one dot product accumulates: a word, or a vector."""
         return self.vector_bytes if self.byte_dot == "mve" else WORD
-
-    @property
-    def dots_each_lane(self) -> bool:
-        """Whether an int8 dot product can have factors of its own in each lane, by words
-        or by pairs, without shuffles that take longer than the products.
-        """
-        return self.triple.startswith(("x86_64", "amd64"))
 
     @property
     def num_vector_registers(self) -> int:
@@ -178,7 +178,7 @@ class Target:
             features=",".join(filter(None, [self.features, *signed])),
             byte_dot=byte_dot_of(has, self),
         )
-        if not self.triple.startswith("x86_64"):
+        if not self.is_x86:
             return changed
         if not (has["avx2"] and has["fma"]):
             has["avx512f"] = False
@@ -197,7 +197,7 @@ class Target:
 
     def feature_levels(self) -> dict[str, bool]:
         """Returns the features that descriptions depend on, and whether this has them."""
-        if not self.triple.startswith("x86_64"):
+        if not self.is_x86:
             dot = self.byte_dot
             return {"dotprod": dot in ("dotprod", "i8mm"), "i8mm": dot == "i8mm"}
         wide, middle = self.vector_bytes == 64, self.vector_bytes >= 32

@@ -22,9 +22,9 @@ from glow.backends.cpu.dialect.config import (
     WinogradConfig,
 )
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
-from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_conv_weights
 from glow.backends.cpu.kernels.convolution.conv2d_config import plane_cycles
-from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
     pack_int8_conv_weights,
 )
@@ -33,6 +33,7 @@ from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     SparseConv2dSpec,
     choose_channel_lists,
 )
+from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
 from glow.backends.cpu.kernels.matmul.matmul import pack_matmul_weights
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape, pack_recurrence
@@ -91,7 +92,7 @@ class TargetPacker:
     @property
     def merges_columns(self) -> bool:
         """Whether a first layer of bytes takes the columns of its kernel as channels."""
-        return not self.target.dots_each_lane
+        return not self.target.is_x86
 
     @property
     def tabulates_borders(self) -> bool:

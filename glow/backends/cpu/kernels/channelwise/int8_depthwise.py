@@ -70,7 +70,7 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
         output, source, weights, bias, *epilogue_operands = buffers
 
         shape = (planes.window.kernel[0], planes.lanes, WORD)
-        dots = target.dots_each_lane
+        dots = target.is_x86
         held = b.alloca(types.memref_type(shape, i8)) if dots else None
         rows = held if spec.takes_rows else None
 
