@@ -74,9 +74,9 @@ func.func @zero(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3
 
 // -----
 
-func.func @whole(%x: memref<1x1x14x14x16xf32>, %w: memref<512xf32>, %b: memref<2x16xf32>, %y: memref<1x2x14x14x16xf32>) {
-  // expected-error @below {{instr.cpu.conv2d cannot have whole rows in tiles of 4 pixels: a row has no border, or more than two tiles reach it}}
-  instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 32 config #cpu.conv_config<blocks = 2, pixels = [4], whole_rows = true> panels #cpu.panels<blocks = 2, lanes = 16> kernel [1, 1]
+func.func @whole(%x: memref<1x1x14x14x16xf32>, %w: memref<12800xf32>, %b: memref<2x16xf32>, %y: memref<1x2x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have whole rows in tiles of 1 pixels: more than two of a row's tiles reach its borders}}
+  instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 32 config #cpu.conv_config<blocks = 2, pixels = [1], whole_rows = true> panels #cpu.panels<blocks = 2, lanes = 16> kernel [5, 5] pads [2, 2, 2, 2]
   func.return
 }
 
@@ -101,5 +101,21 @@ func.func @unknown(%x: memref<1x1x14x14x16xf32>, %w: memref<512xf32>, %b: memref
 func.func @lacking(%x: memref<1x1x14x14x16xf32>, %w: memref<512xf32>, %b: memref<2x16xf32>, %y: memref<1x2x14x14x16xf32>) {
   // expected-error @below {{cpu.conv_config lacks pixels}}
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 32 config #cpu.conv_config<blocks = 2> panels #cpu.panels<blocks = 2, lanes = 16> kernel [1, 1]
+  func.return
+}
+
+// -----
+
+func.func @chunk(%x: memref<1x2x14x14x16xf32>, %w: memref<9216xf32>, %b: memref<2x16xf32>, %y: memref<1x2x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have a chunk of 2 blocks: channels must be whole blocks, and more of them than a chunk has, not 2}}
+  instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 32 output_channels 32 config #cpu.conv_config<blocks = 2, pixels = [14], whole_rows = true, chunk = 2> panels #cpu.panels<blocks = 2, lanes = 16> kernel [3, 3] pads [1, 1, 1, 1]
+  func.return
+}
+
+// -----
+
+func.func @rows(%x: memref<1x2x14x14x16xf32>, %w: memref<9216xf32>, %b: memref<2x16xf32>, %y: memref<1x2x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have 15 rows that go together: there are 14}}
+  instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 32 output_channels 32 config #cpu.conv_config<blocks = 2, pixels = [14], whole_rows = true, rows = 15, chunk = 1> panels #cpu.panels<blocks = 2, lanes = 16> kernel [3, 3] pads [1, 1, 1, 1]
   func.return
 }

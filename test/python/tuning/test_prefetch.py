@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from xdsl.dialects.builtin import i8
 
+from glow.backends.cpu.dialect.config import ConvConfig
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
-from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
@@ -24,7 +25,15 @@ TARGET = PRESETS["avx2"].with_core(l2_bytes=2**14)
 WINDOW = Window((7, 7), (1, 1))
 
 SPECS: dict[str, Any] = {
-    "conv2d": Conv2dSpec(1, 64, 64, WINDOW, lanes=8, has_bias=True),
+    "conv2d": Conv2dSpec(
+        1,
+        64,
+        64,
+        WINDOW,
+        lanes=8,
+        has_bias=True,
+        config=ConvConfig(2, (6,), order="channels"),
+    ),
     "int8_conv2d": Int8Conv2dSpec(
         1, 256, 256, WINDOW, lanes=8, has_bias=True, block_lanes=8, element=i8
     ),
@@ -39,7 +48,7 @@ SPECS: dict[str, Any] = {
 
 def operations(spec: Any, prefetch: int) -> tuple[int, Counter[str]]:
     """The prefetches of a kernel, and its operations but those that calculate indices."""
-    model = FAMILIES[type(spec).__name__].model(spec, TARGET)
+    model = spec.config or FAMILIES[type(spec).__name__].model(spec, TARGET)
     config = replace(model, prefetch=prefetch)
     assert wrong_config(spec, config, TARGET) is None
     assert fetches_weights(replace(spec, config=config), TARGET)

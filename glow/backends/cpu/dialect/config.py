@@ -69,7 +69,10 @@ class ConvConfig:
     `rows`, all channels of each; `channels`, all rows of each; `shared_rows`, which
     threads share, where each goes through all channels before the next rows; or `pixels`, rows
     of which one loop body takes every pixel, with its taps inside as bounds. `matrix_tiles`: the
-    CPU's matrix tiles (AMX) compute pairs of tiles, of bands that are copied.
+    CPU's matrix tiles (AMX) compute pairs of tiles, of bands that are copied. Of whole rows, as
+    many as `rows` may be taken together, and `chunk` blocks of input channels at a time: all tiles
+    of these rows pass by the weights of one chunk before those of the next, and their sums wait
+    on the stack. 0: all channels at once.
     """
 
     blocks: int
@@ -81,6 +84,8 @@ class ConvConfig:
     images: bool = False
     prefetch: Count = USUAL_PREFETCH
     matrix_tiles: bool = False
+    rows: int = 1
+    chunk: Count = 0
 
 
 @dataclass(frozen=True)

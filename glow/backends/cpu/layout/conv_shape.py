@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import WinogradConfig
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
-from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.winograd.cost import (
     choose_winograd,
     direct_cycles,

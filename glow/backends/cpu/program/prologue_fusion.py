@@ -14,10 +14,7 @@ from dataclasses import replace
 from typing import cast
 
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
-from glow.backends.cpu.kernels.convolution.fused_prologue import (
-    PrologueConv2dSpec,
-    build_prologue_conv2d,
-)
+from glow.backends.cpu.kernels.convolution.prologue_spec import PrologueConv2dSpec
 from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
 from glow.backends.cpu.program.program import (
     KernelCall,
@@ -25,6 +22,7 @@ from glow.backends.cpu.program.program import (
     Program,
     Step,
 )
+from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 
 LABEL = "prologue_conv2d"
@@ -67,11 +65,13 @@ def prologue_convolution(
     if source != fused or any(map(output.overlaps, sources)):
         return None  # Runs to come would read what this one has written.
     first = sources.pop(spec.first_full)
-    request = KernelRequest(
-        LABEL,
-        (LABEL, spec),
-        lambda name, machine: build_prologue_conv2d(name, spec, machine),
-    )
+
+    def build(name: str, machine: Target) -> Kernel:
+        from glow.backends.cpu.kernels.convolution import fused_prologue
+
+        return fused_prologue.build_prologue_conv2d(name, spec, machine)
+
+    request = KernelRequest(LABEL, (LABEL, spec), build)
     return KernelCall(request, (output, first, *rest, *sources))
 
 

@@ -29,11 +29,9 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
     choose_plain_config,
 )
-from glow.backends.cpu.kernels.convolution.fused_prologue import PrologueConv2dSpec
-from glow.backends.cpu.kernels.convolution.int8_conv2d import (
-    Int8Conv2dSpec,
-    Int8Convolution,
-)
+from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Convolution
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.prologue_spec import PrologueConv2dSpec
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
 from glow.backends.cpu.kernels.int8_winograd.spec import (
     Int8WinogradSpec,

@@ -8,7 +8,7 @@ from math import prod
 from xdsl.dialects import func, scf
 from xdsl.ir import Operation
 
-from glow.backends.cpu.kernels.convolution.fused_prologue import PrologueConv2dSpec
+from glow.backends.cpu.kernels.convolution.prologue_spec import PrologueConv2dSpec
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import KernelCall
 from glow.backends.cpu.report.kernel_log import CallBuilder

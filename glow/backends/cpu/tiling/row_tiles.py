@@ -8,7 +8,6 @@ the image, and compute those. Every pixel sees its taps in the same order.
 On planes of few pixels tiles take one pixel of many images instead.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import prod
@@ -19,22 +18,27 @@ from glow.lowering.loop_builder.window import (
     Range,
     Tile,
     TileBody,
-    TileSize,
     Window,
 )
 
 
 def takes_whole_rows(window: Window, pixels: int) -> bool:
-    """Whether a row has border columns, and of tiles of that many pixels only the outer two
-    reach them.
-    """
+    """Whether of a row's tiles of that many pixels only the outer two reach border columns."""
     (low, high), width = window.interior(1), window.output[1]
-    if not window.side_columns():
-        return False
     tiles = -(-width // pixels)
     return tiles < 3 or (
         low <= pixels and low + pixels <= high and width - high <= pixels
     )
+
+
+def last_pixels(window: Window, pixels: int) -> int:
+    """The pixels of the last tile of a row: what is left, where that takes in the border.
+
+    Else the tile has as many as the others, and overlaps the one before.
+    """
+    width = window.output[1]
+    rest = width - (-(-width // pixels) - 1) * pixels
+    return rest if width - rest <= window.interior(1)[1] else min(width, pixels)
 
 
 def inside_taps(window: Window, first: int, pixels: int) -> tuple[ColumnTaps, ...]:
@@ -113,39 +117,74 @@ class PixelTraversal:
 
 @dataclass(frozen=True)
 class RowTraversal:
-    """Visits the rows of a window in tiles; a row is `segments` lines."""
+    """Visits the rows of a window in tiles; a row is `segments` lines, or a line is `rows` rows."""
 
     window: Window
-    tile_size: TileSize
+    pixels: int
     segments: int = 1
+    rows: int = 1
 
     @property
     def lines(self) -> int:
-        """The number of lines: segments of rows."""
-        return self.window.output[0] * self.segments
+        """The number of lines."""
+        return -(-self.window.output[0] // self.rows) * self.segments
+
+    @property
+    def row_tiles(self) -> int:
+        """The tiles of a row."""
+        return -(-self.window.output[1] // self.pixels)
+
+    @property
+    def most_columns(self) -> int:
+        """The most columns that a line has."""
+        tiles = -(-self.row_tiles // self.segments)
+        return min(tiles * self.pixels, self.window.output[1])
+
+    def area(self, b: LoopBuilder, line: Index) -> tuple[Range, Range]:
+        """The rows and columns of a line whose tiles do not overlap."""
+        height, width = self.window.output
+        if self.segments == 1:
+            row = b.mul(line, self.rows)
+            end = b.add(row, self.rows)
+            exact = height % self.rows == 0
+            return (row, end if exact else b.minimum(end, height)), (0, width)
+        row, segment = b.unflatten(line, (height, self.segments))
+        first, last = b.share(self.row_tiles, segment, self.segments)
+        end = b.minimum(b.mul(last, self.pixels), width)
+        return (row, b.add(row, 1)), (b.mul(first, self.pixels), end)
 
     def visit(self, b: LoopBuilder, line: Index, body: TileBody) -> None:
         """Runs the body on the tiles of one line."""
-        width = self.window.output[1]
-        pixels = self.tile_size(width)
-        tiles = -(-width // pixels)
-        row, segment = b.unflatten(line, (self.window.output[0], self.segments))
+        if self.rows == 1:
+            row, segment = b.unflatten(line, (self.window.output[0], self.segments))
+            self._row(b, row, segment, body)
+        else:
+            rows, _ = self.area(b, line)
+            b.loop(*rows, 1, lambda row: self._row(b, row, 0, body))
+
+    def _row(self, b: LoopBuilder, row: Index, segment: Index, body: TileBody) -> None:
+        """The tiles of a segment of a row."""
+        tiles, rest = self.row_tiles, last_pixels(self.window, self.pixels)
         row_taps = self.window.taps(b, 0, row)
 
-        def border(first: int) -> None:
+        def border(first: int, pixels: int) -> None:
             groups = inside_taps(self.window, first, pixels)
             body(Tile(row, first, pixels, False, row_taps, (0, 0), groups))
 
+        def inner(number: Index) -> None:
+            body(self._interior(b, row, number, row_taps))
+
         def others(number: Index) -> None:
-            b.if_(
-                b.compare("eq", number, tiles - 1),
-                lambda: border(width - pixels),
-                lambda: self._interior(b, (row, b.mul(number, pixels)), row_taps, body),
-            )
+            first = self.window.output[1] - rest
+            is_last = b.compare("eq", number, tiles - 1)
+            b.if_(is_last, lambda: border(first, rest), lambda: inner(number))
 
         def tile(number: Index) -> None:
+            if not self.window.side_columns():
+                (inner if rest == self.pixels else others)(number)
+                return
             is_first = b.compare("eq", number, 0)
-            b.if_(is_first, lambda: border(0), lambda: others(number))
+            b.if_(is_first, lambda: border(0, self.pixels), lambda: others(number))
 
         first, last = b.share(tiles, segment, self.segments)
         if tiles == self.segments:
@@ -154,15 +193,14 @@ class RowTraversal:
             b.loop(first, last, 1, tile)
 
     def _interior(
-        self, b: LoopBuilder, at: Sequence[Index], row_taps: Range, body: TileBody
-    ) -> None:
-        """The tile at (row, column), moved left where it would reach the border.
+        self, b: LoopBuilder, row: Index, number: Index, row_taps: Range
+    ) -> Tile:
+        """A tile between the borders, moved left where it would reach the last one.
 
         The bound stands also where no tile does: an address that is linear in the number of
         the tile tempts LLVM to keep a pointer for each pixel.
         """
-        row, column = at
-        pixels, end = self.tile_size(self.window.output[1]), self.window.interior(1)[1]
-        column = b.minimum(column, end - pixels)
+        end = self.window.interior(1)[1]
+        column = b.minimum(b.mul(number, self.pixels), end - self.pixels)
         taps = (0, self.window.kernel[1])
-        body(Tile(row, column, pixels, False, row_taps, taps))
+        return Tile(row, column, self.pixels, False, row_taps, taps)

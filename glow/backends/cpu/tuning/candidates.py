@@ -14,15 +14,14 @@ To add a knob: a field of the configuration (`dialect/config.py`), which the bui
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice, zip_longest
-from typing import Any, TypeAlias, TypeVar
+from itertools import islice
+from typing import Any, TypeAlias
 
 from glow.backends.cpu.dialect.config import (
     AttentionConfig,
-    ConvConfig,
     DepthwiseConfig,
     MatmulConfig,
     PlainConvConfig,
@@ -32,11 +31,9 @@ from glow.backends.cpu.dialect.config import (
 )
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec
 from glow.backends.cpu.kernels.channelwise.planes import MAX_PIXELS, BlockedPlanes
-from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
-from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS
-from glow.backends.cpu.kernels.convolution.conv2d_spec import PIXELS, Conv2dSpec
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.convolution.direct_conv import DirectConvSpec, PixelTile
-from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
@@ -56,9 +53,16 @@ from glow.backends.cpu.tiling.matmul_tile import (
 )
 from glow.backends.cpu.tiling.matrix_tile import matrix_tiles
 from glow.backends.cpu.tiling.tiles import MAX_BLOCKS as MAX_CONV_BLOCKS
-from glow.backends.cpu.tiling.tiles import TileModel, channel_parts
+from glow.backends.cpu.tiling.tiles import channel_parts
 from glow.backends.cpu.tuning.algorithms import AlgorithmSpec, LevelConfig
-from glow.backends.cpu.tuning.families import FAMILIES, wrong_config
+from glow.backends.cpu.tuning.candidate_lists import (
+    SEGMENTS,
+    UNLIKE,
+    fitting,
+    in_turns,
+)
+from glow.backends.cpu.tuning.conv_candidates import conv_candidates
+from glow.backends.cpu.tuning.families import FAMILIES
 from glow.backends.cpu.tuning.limits import fetches_weights
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.window import row_segments
@@ -67,38 +71,22 @@ from glow.lowering.target.target import Target
 MOST = 200
 """The candidates of one kernel."""
 
-CUTS = 4
-"""In how many ways a run of pixels is cut into tiles of equal size, for each width of them."""
-
-SEGMENTS = (1, 2, 4)
-
-UNLIKE = 3
-"""How many tiles come behind the model's choice, before the same with other segments, with another
-order or without weights that are fetched ahead."""
-
 EARLY = 12
 """How many come before weights that are fetched further ahead: half of what a search looks at."""
 
 PREFETCHES = (2, 4)
 """How far ahead weights are fetched, over what the model says."""
 
-Config = TypeVar("Config")
-
 
 def candidates(spec: Any, target: Target) -> list[Any]:
     """The configurations that a kernel could have, the model's own choice first."""
     bare = replace(spec, config=None)
     first = FAMILIES[type(spec).__name__].model(bare, target)
-    tiles = _fitting(bare, target, GENERATORS[type(spec)](bare, target, first))
+    tiles = fitting(bare, target, GENERATORS[type(spec)](bare, target, first))
     others = (config for config in dict.fromkeys(tiles) if config != first)
     if fetches_weights(replace(bare, config=first), target):
         others = _with_prefetches(others, first)
     return [first, *islice(others, MOST - 1)]
-
-
-def _fitting(spec: Any, target: Target, configs: Iterable[Config]) -> list[Config]:
-    """Those that the target and the shapes allow."""
-    return [each for each in configs if wrong_config(spec, each, target) is None]
 
 
 def _with_prefetches(others: Iterator[Any], first: Any) -> Iterator[Any]:
@@ -108,86 +96,6 @@ def _with_prefetches(others: Iterator[Any], first: Any) -> Iterator[Any]:
     yield from islice(others, EARLY - UNLIKE)
     yield from (replace(first, prefetch=distance) for distance in PREFETCHES)
     yield from others
-
-
-def equal_cuts(run: int, most: int) -> list[int]:
-    """The sizes up to `most` of tiles that cover a run in equal parts, in few of them first."""
-    if run < 1:
-        return [1]
-    least = -(-run // max(1, min(run, most)))
-    return list(dict.fromkeys(-(-run // count) for count in range(least, least + CUTS)))
-
-
-def _conv2d(
-    spec: Conv2dSpec, target: Target, first: ConvConfig
-) -> Iterator[ConvConfig]:
-    """The best tiles of several numbers of blocks, with and without the borders of rows; then the
-    others in turns with other segments, and with other orders of the best of them.
-    """
-    if first.order == PIXELS or first.images:
-        return
-    tiles = sorted(_conv_tiles(spec, spec.model(target)), key=lambda tile: tile[0])
-    usual = [_ordered(spec, tile, first.order) for _, tile in tiles]
-    configs = _fitting(spec, target, usual)
-    best = {config.blocks: config for config in (*reversed(configs), first)}
-    unlike = [config for config in configs if config is best[config.blocks]]
-    yield from unlike[:UNLIKE]
-    segments = [replace(first, segments=segments) for segments in SEGMENTS]
-    orders = [
-        [_ordered(spec, tile, order) for tile in configs[:CUTS]]
-        for order in ORDERS
-        if order not in (first.order, PIXELS)
-    ]
-    yield from in_turns([segments, *orders, configs])
-
-
-def _ordered(spec: Conv2dSpec, tile: ConvConfig, order: str) -> ConvConfig:
-    config = replace(tile, order=order)
-    return replace(config, segments=_conv_segments(spec, config))
-
-
-def in_turns(groups: Iterable[Sequence[Config]]) -> Iterator[Config]:
-    """The first of each group, then the second ones, and so on: candidates that differ much come
-    early.
-    """
-    for turn in zip_longest(*groups):
-        yield from (config for config in turn if config is not None)
-
-
-def _conv_tiles(
-    spec: Conv2dSpec, model: TileModel
-) -> Iterator[tuple[float, ConvConfig]]:
-    """Register tiles with the cycles that the model says."""
-    window, total = spec.walked, spec.output_blocks
-    (low, high), (top, bottom) = (window.interior(axis) for axis in (1, 0))
-    for blocks in range(1, min(MAX_CONV_BLOCKS, total) + 1):
-        parts = channel_parts(total, blocks)
-        for whole in (False, True):
-            row = window.output[1] if whole else high - low
-            sides = () if whole or not window.side_columns() else parts
-            for size in equal_cuts(row, model.max_pixels(blocks)):
-                pixels = (size, *(model.pixels(row, part.blocks) for part in parts[1:]))
-                side = tuple(model.pixels(bottom - top, part.blocks) for part in sides)
-                config = ConvConfig(parts[0].blocks, pixels, side, whole)
-                runs = conv_tiling(replace(spec, config=config), model.target).runs
-                yield (
-                    sum(
-                        part.tiles
-                        * count
-                        * model.cover_cycles(length, pixels[number], part.blocks)
-                        for number, part in enumerate(parts)
-                        for count, length in runs
-                        if length
-                    ),
-                    config,
-                )
-
-
-def _conv_segments(spec: Conv2dSpec, config: ConvConfig) -> int:
-    planes = spec.batch
-    if config.order != "shared_rows":
-        planes *= spec.groups * len(range(0, spec.output_blocks, config.blocks))
-    return row_segments(spec.walked, lambda _: config.pixels[0], planes)
 
 
 def _plain(
@@ -384,8 +292,8 @@ Generator = Callable[[Any, Target, Any], Iterator[Any] | Sequence[Any]]
 """Takes a specification, a target and the model's choice."""
 
 GENERATORS: Mapping[type, Generator] = {
-    Conv2dSpec: _conv2d,
-    Int8Conv2dSpec: _conv2d,
+    Conv2dSpec: conv_candidates,
+    Int8Conv2dSpec: conv_candidates,
     DirectConvSpec: _plain,
     BlockedPlanes: _planes,
     WinogradSpec: _winograd,

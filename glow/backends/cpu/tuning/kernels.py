@@ -34,7 +34,7 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
     build_direct_conv,
 )
-from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.matrix_conv2d import build_int8_convolution
 from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec

@@ -17,7 +17,7 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
     wrong_plain_config,
 )
-from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
     wrong_int8_conv_config,
 )

@@ -19,9 +19,7 @@ from glow.backends.cpu.kernels.channelwise.int8_sum_pool import (
     build_int8_sum_pool,
 )
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
-from glow.backends.cpu.kernels.convolution.int8_conv2d import (
-    Int8Conv2dSpec,
-)
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.matrix_conv2d import build_int8_convolution
 from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
     matrix_conv_config,

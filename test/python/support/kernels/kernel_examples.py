@@ -27,10 +27,8 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
     build_direct_conv,
 )
-from glow.backends.cpu.kernels.convolution.fused_prologue import (
-    PrologueConv2dSpec,
-    build_prologue_conv2d,
-)
+from glow.backends.cpu.kernels.convolution.fused_prologue import build_prologue_conv2d
+from glow.backends.cpu.kernels.convolution.prologue_spec import PrologueConv2dSpec
 from glow.backends.cpu.kernels.convolution.sparse_conv2d import build_sparse_conv2d
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
 from glow.backends.cpu.kernels.elementwise import activations

@@ -7,24 +7,28 @@ channel. The same kernel reads plain [N, C, H, W] input as blocks of one channel
 (`plain_input`), which is how a network's first layer avoids a reordering.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from math import prod
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
-from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder, Position
+from glow.backends.cpu.kernels.convolution.conv2d_order import Position
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, pack_channels
+from glow.backends.cpu.kernels.convolution.conv2d_sums import (
+    Buffers,
+    Carried,
+    ConvSums,
+    tile_axis,
+)
+from glow.backends.cpu.kernels.convolution.partial_sums import PartialSums
 from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
-from glow.backends.cpu.tiling.accumulation import PRODUCTS, Product
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.loop_builder.builder import Index
 from glow.lowering.loop_builder.epilogue import (
     Reader,
     apply_epilogue,
@@ -32,7 +36,7 @@ from glow.lowering.loop_builder.epilogue import (
     stored_type,
 )
 from glow.lowering.loop_builder.kernel import Kernel
-from glow.lowering.loop_builder.window import ColumnTaps, Tile
+from glow.lowering.loop_builder.window import Tile
 from glow.lowering.target.target import Target
 
 __all__ = [
@@ -51,49 +55,8 @@ def build_conv2d(name: str, spec: Conv2dSpec, target: Target) -> Kernel:
     return Convolution(spec, target).kernel(name)
 
 
-Carried: TypeAlias = Sequence[SSAValue]
-
-ColumnTap: TypeAlias = Callable[[Index, Tile, Carried], Carried]
-"""Takes a kernel column and the tile of the pixels that have it inside."""
-
-
-def tile_axis(tile: Tile) -> int:
-    """The axis of a blocked tensor along which the pixels of a tile lie."""
-    if tile.image is not None:
-        return 0
-    return 2 if tile.vertical else 3
-
-
-@dataclass(frozen=True)
-class Buffers:
-    output: SSAValue
-    input: SSAValue
-    weights: Mapping[ChannelPart, SSAValue]
-    bias: SSAValue | None
-    epilogue_operands: Sequence[SSAValue]
-
-
-class Convolution:
+class Convolution(ConvSums):
     """Builds one kernel; positions are (group, image, channel tile) and a tile of pixels."""
-
-    def __init__(self, spec: Conv2dSpec, target: Target) -> None:
-        if not spec.supported():
-            raise ValueError("blocked convolution: groups must be whole blocks")
-        self.spec = spec
-        self.builder = LoopBuilder(target)
-        self.tiling = conv_tiling(spec, target)
-        self.window = self.tiling.window
-        self.order = ConvOrder(spec, self.tiling)
-        self.work_items = self.order.work_items
-        self.channels_outermost = self.order.channels_outermost
-        self.tiles_ahead = self.order.tiles_ahead
-        # What passes by between two uses of a line pushes it out of the L2. A single tap is little
-        # arithmetic to wait for pixels of the next block behind, and these lie in another plane,
-        # where no stream of the hardware leads; nor for the stores of results.
-        waits = self.channels_outermost or not target.prefers_small_loops
-        single = spec.window.kernel == (1, 1)
-        self.fetches_ahead = spec.touched_bytes > target.l2_bytes and waits and single
-        self.turn: Index = 0
 
     def kernel(self, name: str) -> Kernel:
         spec = self.spec
@@ -124,7 +87,19 @@ class Convolution:
         self.buffers = Buffers(
             self._on_plane(output), self._input(source), views, bias, epilogue_operands
         )
+        self.partial_sums = self._sums_of_lines()
         self.visit(low, high)
+
+    def _sums_of_lines(self) -> Mapping[ChannelPart, PartialSums]:
+        """Where the sums of a line wait for other chunks of input channels, if they do."""
+        if not self.tiling.config.chunk:
+            return {}
+        return {
+            part: PartialSums.of(
+                self.builder, self.tiling.traversal(part), part, self.spec
+            )
+            for part in self.tiling.parts
+        }
 
     def visit(self, low: Index, high: Index) -> None:
         """Visits the tiles of the work items [low, high)."""
@@ -181,33 +156,67 @@ class Convolution:
             b.if_(is_full, lambda: part(0), lambda: part(1))
 
     def _part_line(self, part: ChannelPart, position: Position, line: Index) -> None:
-        plane = self.tiling.traversal(part)
-        plane.visit(self.builder, line, lambda tile: self.tile(part, position, tile))
+        plane, b = self.tiling.traversal(part), self.builder
+        if part not in self.partial_sums:
+            plane.visit(b, line, lambda tile: self.tile(part, position, tile))
+            return
+        chunk, blocks = self.tiling.config.chunk, self.spec.input_blocks
+        sums, each_pixel = self.partial_sums[part].of_line(line)
+
+        def start(pixel: Tile) -> None:
+            sums.write(pixel, self._initial(part, position, pixel))
+
+        def add(first: Index, tile: Tile) -> None:
+            some = first, b.minimum(b.add(first, chunk), blocks)
+            total = self.accumulate(part, position, tile, sums.read(tile), some)
+            sums.write(tile, total)
+
+        def finish(pixel: Tile) -> None:
+            self._finish_tile(part, position, pixel, sums.read(pixel))
+
+        each_pixel(start)
+        b.loop(
+            0, blocks, chunk, lambda first: plane.visit(b, line, partial(add, first))
+        )
+        each_pixel(finish)
 
     def tile(self, part: ChannelPart, position: Position, tile: Tile) -> None:
         """The outputs of a tile of pixels and channels."""
-        b, spec = self.builder, self.spec
-        group, image, channel_tile = position
         if tile.image is not None:
-            image = tile.image
-            position = (group, image, channel_tile)
-        shape = (tile.pixels, part.blocks, spec.lanes)
+            position = (position[0], tile.image, position[2])
+        if self.fetches_ahead:
+            self._fetch_results(part, position, tile)
+        initial = self._initial(part, position, tile)
+        total = self.accumulate(part, position, tile, initial)
+        self._finish_tile(part, position, tile, total)
+
+    def _block(self, part: ChannelPart, position: Position) -> Index:
+        """The first block of output channels of a tile."""
+        b, (group, _, channel_tile) = self.builder, position
         block = b.add(b.mul(channel_tile, part.blocks), part.first)
-        block = b.add(block, b.mul(group, spec.output_blocks))
+        return b.add(block, b.mul(group, self.spec.output_blocks))
+
+    def _initial(self, part: ChannelPart, position: Position, tile: Tile) -> SSAValue:
+        """The bias of a tile's channels, or zeros: what sums begin with."""
+        b, spec = self.builder, self.spec
+        shape = (tile.pixels, part.blocks, spec.lanes)
+        if self.buffers.bias is None:
+            return b.constant(0.0, types.vector_type(shape, spec.sums))
+        row = self.bias_row(self._block(part, position), tile)
+        bias = b.transfer_read(self.buffers.bias, (row, 0), shape[1:], (0, 1))
+        return b.broadcast(bias, shape)
+
+    def _finish_tile(
+        self, part: ChannelPart, position: Position, tile: Tile, total: SSAValue
+    ) -> None:
+        """Stores the sums of a tile after the epilogue."""
+        b, shape = self.builder, types.shape_of(total)
+        block = self._block(part, position)
+        axis, where = tile_axis(tile), [position[1], block, tile.row, tile.column, 0]
 
         def channel(buffer: SSAValue) -> SSAValue:
             return b.transfer_read(buffer, (block, 0), shape[1:], (0, 1))
 
-        if self.buffers.bias is None:
-            accumulator = b.constant(0.0, types.vector_type(shape, spec.sums))
-        else:
-            row = self.bias_row(block, tile)
-            bias = b.transfer_read(self.buffers.bias, (row, 0), shape[1:], (0, 1))
-            accumulator = b.broadcast(bias, shape)
-        axis, where = tile_axis(tile), [image, block, tile.row, tile.column, 0]
-        if self.fetches_ahead:
-            self._fetch_results(where, axis, shape)
-        total = self.accumulate(part, position, tile, accumulator)
         for first, pixels in self.finished_together(tile.pixels, part.blocks):
             some = range(first, first + pixels)
             self._finish(
@@ -223,11 +232,11 @@ class Convolution:
         moved[axis] = self.builder.add(moved[axis], by)
         return moved
 
-    def _fetch_results(
-        self, where: Sequence[Index], axis: int, shape: tuple[int, ...]
-    ) -> None:
+    def _fetch_results(self, part: ChannelPart, position: Position, tile: Tile) -> None:
         """Asks for what a tile will write, and for what its epilogue reads there."""
-        b, (pixels, blocks, _) = self.builder, shape
+        b, axis, at = self.builder, tile_axis(tile), self._block(part, position)
+        where = [position[1], at, tile.row, tile.column, 0]
+        pixels, blocks = tile.pixels, part.blocks
         buffers = (self.buffers.output, *self.buffers.epilogue_operands)
         full = [buffer for buffer in buffers if len(types.shape_of(buffer)) == 5]
         for buffer, pixel, block in product(full, range(pixels), range(blocks)):
@@ -260,141 +269,3 @@ class Convolution:
             channel=lambda buffer: b.broadcast(channel(buffer), shape),
         )
         b.transfer_write(result, self.buffers.output, where, axes)
-
-    def accumulate(
-        self, part: ChannelPart, position: Position, tile: Tile, accumulator: SSAValue
-    ) -> SSAValue:
-        """The accumulator after all input channels and taps of a tile."""
-        b, spec = self.builder, self.spec
-        weights = self.buffers.weights[part]
-        group, image, channel_tile = position
-        full, rest = divmod(spec.group_inputs, spec.input_lanes)
-        self.turn = self._turn(tile, part.blocks)
-
-        def block(index: Index, lanes: int, values: Carried) -> Carried:
-            input_block = b.add(b.mul(group, spec.input_blocks), index)
-            if self.fetches_ahead:
-                self._fetch_pixels(image, b.add(input_block, 1), tile)
-
-            def tap(row: Index, column: Index, some: Tile, values: Carried) -> Carried:
-                pixels = self.pixels(image, input_block, row, column, some)
-                at = (group, channel_tile, index, row, column)
-                return self._steps(pixels, weights, at, lanes, values)
-
-            return b.carry(
-                *tile.row_taps,
-                1,
-                values,
-                lambda row, values: self._over_columns(tile, values, partial(tap, row)),
-            )
-
-        values: Carried = [accumulator]
-        values = b.carry(0, full, 1, values, lambda i, v: block(i, spec.input_lanes, v))
-        if rest:
-            values = block(full, rest, values)
-        return values[0]
-
-    def _fetch_pixels(self, image: Index, block: Index, tile: Tile) -> None:
-        """Asks for the pixels of a tile in an input block."""
-        b, (height, width) = self.builder, self.window.strides
-        y = self.window.origin(b, 0, tile.row)
-        x = self.window.origin(b, 1, tile.column)
-        for k in range(tile.pixels):
-            down, across = (k * height, 0) if tile.vertical else (0, k * width)
-            at = (image, block, b.add(y, down), b.add(x, across), 0)
-            b.prefetch(self.buffers.input, *at, locality=3)
-
-    def _over_columns(self, tile: Tile, values: Carried, tap: ColumnTap) -> Carried:
-        """The accumulator after a row of taps."""
-        for group in tile.column_groups:
-            values = self._of_pixels(tile, group, values, tap)
-        return values
-
-    def _of_pixels(
-        self, tile: Tile, group: ColumnTaps, values: Carried, tap: ColumnTap
-    ) -> Carried:
-        """The accumulator after taps that only some pixels have inside the image."""
-        b, (columns, pixels) = self.builder, group
-        some = tile.of(b, pixels)
-        (total,) = values
-        is_all = len(pixels) == tile.pixels
-        (result,) = b.carry(
-            *columns,
-            1,
-            values if is_all else [b.shuffle(total, total, pixels)],
-            lambda column, values: tap(column, some, values),
-        )
-        if is_all:
-            return [result]
-        order = list(range(tile.pixels))
-        order[pixels.start : pixels.stop] = (
-            tile.pixels + k for k in range(len(pixels))
-        )
-        return [b.shuffle(total, result, order)]
-
-    def _turn(self, tile: Tile, blocks: int) -> Index:
-        """The block of the next channel tile's weights that a tile of the plane asks for."""
-        b = self.builder
-        if tile.vertical or not self.channels_outermost:
-            return 0
-        pixel = b.add(b.mul(tile.row, self.window.output[1]), tile.column)
-        return b.remainder(b.floordiv(pixel, tile.pixels), blocks)
-
-    def pixels(
-        self, image: Index, block: Index, row: Index, column: Index, tile: Tile
-    ) -> SSAValue:
-        """The input pixels [pixels, input lanes] that a tile reads at one tap."""
-        b, window = self.builder, self.window
-        y = b.add(window.origin(b, 0, tile.row), b.mul(row, window.dilations[0]))
-        x = b.add(window.origin(b, 1, tile.column), b.mul(column, window.dilations[1]))
-        lanes = self.spec.input_lanes
-        sizes = [1, 1, 1, 1, lanes]
-        axis = tile_axis(tile)
-        sizes[axis] = tile.pixels
-        drop = [other for other in range(4) if other != axis]
-        strides = (1, 1, *window.strides, 1)
-        if tile.image is not None:
-            strides = (1, 1, 1, 1, 1)
-        return b.subview(
-            self.buffers.input, (image, block, y, x, 0), sizes, strides, drop
-        )
-
-    @property
-    def product(self) -> Product:
-        """What a step does."""
-        return PRODUCTS[self.spec.step_lanes]
-
-    def _steps(
-        self,
-        pixels: SSAValue,
-        weights: SSAValue,
-        at: tuple[Index, ...],
-        lanes: int,
-        values: Carried,
-    ) -> Carried:
-        """One multiply-add of the whole tile per input lane.
-
-        Big weights come from the L3 or DRAM: each step asks for those of the next channel tile too,
-        the tiles of the plane in turn for its blocks.
-        """
-        b, group = self.builder, self.spec.step_lanes
-        ahead = self.tiles_ahead if self.spec.FETCHES_AT_STEPS else 0
-        following = (at[0], b.add(at[1], ahead), *at[2:]) if ahead else at
-        shape = types.shape_of(values[0])
-        panel = shape[1:] if group == 1 else (*shape[1:], group)
-        axes, inside = range(6, 6 + len(panel)), (0,) * len(panel)
-
-        def pixel(k: Index) -> SSAValue:
-            if group == 1:
-                return b.transfer_read(pixels, (0, k), shape, (0, None, None))
-            lane = b.mul(k, group)
-            return b.transfer_read(pixels, (0, lane), (shape[0], group), (0, 1))
-
-        def step(k: Index, values: Carried) -> Carried:
-            if ahead:
-                where = (*following, k, self.turn, *inside[1:])
-                b.prefetch(weights, *where, locality=3)
-            weight = b.transfer_read(weights, (*at, k, *inside), panel, tuple(axes))
-            return [self.product(b, pixel(k), weight, values[0])]
-
-        return b.carry(0, -(-lanes // group), 1, values, step)

@@ -5,7 +5,7 @@ stay there anyway, and then the input line is what should. So it should where as
 channels' weights takes longer than to read all weights for each line. Threads share lines where
 they can: each then reads of the input only what it wrote itself. For big weights that means that
 each reads all of them, so these are shared by channels instead where they are larger than what
-threads would read of each other.
+threads would read of each other. With few registers channels are cut instead (`conv2d_chunks.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from dataclasses import replace
 from math import gcd, prod
 
 from glow.backends.cpu.dialect.config import USUAL_PREFETCH, ConvConfig, wrong_prefetch
+from glow.backends.cpu.kernels.convolution.conv2d_chunks import (
+    may_chunk,
+    with_chunks,
+    wrong_chunk,
+)
 from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS, ConvOrder
 from glow.backends.cpu.kernels.convolution.conv2d_spec import (
     PIXELS,
@@ -45,9 +50,16 @@ def conv_tiling(spec: Conv2dSpec, target: Target) -> ConvTiling:
     return ConvTiling(config, parts, spec.walked, spec.batch)
 
 
+def tile_model(spec: Conv2dSpec, target: Target, *, whole_rows: bool) -> TileModel:
+    """What register tiles cost that take in the borders of rows, or do not."""
+    near = whole_rows and may_chunk(spec, target)
+    return replace(spec.model(target), cuts_last=whole_rows, near_weights=near)
+
+
 def plane_cycles(spec: Conv2dSpec, target: Target) -> float:
     """The estimated cycles of all channels of a group on one plane."""
-    tiling, model = conv_tiling(spec, target), spec.model(target)
+    tiling = conv_tiling(spec, target)
+    model = tile_model(spec, target, whole_rows=tiling.config.whole_rows)
     return sum(
         part.tiles * count * model.run_cycles(length, part.blocks)
         for part in tiling.parts
@@ -58,7 +70,7 @@ def plane_cycles(spec: Conv2dSpec, target: Target) -> float:
 @bounded_cache
 def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
     """The best configuration for a target; bias and epilogue make no difference to it."""
-    model, window = spec.model(target), spec.walked
+    window = spec.walked
     fills_registers = target.prefers_small_loops or spec.lanes > target.lanes(32)
     if fills_registers and is_integer(spec.element):
         return ConvConfig(1, (1,), order=PIXELS)
@@ -69,6 +81,7 @@ def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
     top, bottom = window.interior(0)
     row = window.output[1] if whole_rows else high - low
     sides = () if whole_rows or not window.side_columns() else parts
+    model = tile_model(spec, target, whole_rows=whole_rows)
     config = ConvConfig(
         parts[0].blocks,
         tuple(model.pixels(row, part.blocks) for part in parts),
@@ -153,11 +166,12 @@ def _choose_parts(
     model, window, blocks = spec.model(target), spec.walked, spec.output_blocks
     if isinstance(spec, SparseConv2dSpec):
         return spec.parts, False
-    parts = channel_parts(blocks, choose_blocks(model, blocks, [window.output]))
-    if _allows_whole_rows(
-        spec, [model.pixels(window.output[1], part.blocks) for part in parts]
-    ):
-        return parts, True
+    if window.side_columns() or may_chunk(spec, target):
+        of_rows = tile_model(spec, target, whole_rows=True)
+        parts = channel_parts(blocks, choose_blocks(of_rows, blocks, [window.output]))
+        sizes = [of_rows.pixels(window.output[1], part.blocks) for part in parts]
+        if _allows_whole_rows(spec, sizes):
+            return parts, True
     return channel_parts(
         blocks, choose_blocks(model, blocks, plane_runs(window))
     ), False
@@ -183,6 +197,12 @@ def _with_order(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> ConvCon
         )
         return replace(config, order=order, segments=segments)
 
+    if may_chunk(spec, target) and not config.images:
+        # Weights follow each other, so that the hardware fetches them; asking for them would be
+        # one of a step's few instructions.
+        return with_chunks(spec, tiling, target) or cut(
+            "rows", spec.groups * spec.batch * tiles
+        )
     if not spec.has_big_weights(target) or _prefers_lines(spec, tiling, target):
         return cut("rows", spec.groups * spec.batch * tiles)
     weight_bytes = spec.packed_weights * types.byte_width(spec.element)
@@ -281,11 +301,13 @@ def _wrong(spec: Conv2dSpec, target: Target) -> Iterator[str]:
                 )
     if config.whole_rows and not _allows_whole_rows(spec, config.pixels):
         yield (
-            f"whole rows in tiles of {config.pixels[0]} pixels: a row has no border, or "
-            "more than two tiles reach it"
+            f"whole rows in tiles of {config.pixels[0]} pixels: more than two of a row's tiles "
+            "reach its borders"
         )
     if config.segments > max(1, row):
         yield f"{config.segments} segments: a row has {row} pixels"
+    if wrong := wrong_chunk(spec, config):
+        yield wrong
     yield from _wrong_prefetch(spec, config)
 
 

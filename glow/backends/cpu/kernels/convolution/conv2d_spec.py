@@ -27,6 +27,9 @@ from glow.lowering.loop_builder.window import (
 )
 from glow.lowering.target.target import Target
 
+LINE_BYTES = 64
+"""Of caches, on all cores, or less."""
+
 PIXELS = "pixels"
 """The order of a configuration whose tiles are single pixels."""
 
@@ -143,6 +146,9 @@ class Conv2dSpec:
         input_bytes = prod(self.input_type.get_shape()) * types.byte_width(self.element)
         passes_by = self.window.kernel == (1, 1) and input_bytes > target.core.l1_bytes
         pixel = self.step_lanes * types.byte_width(self.element) if passes_by else 0
+        # Whole lines come, of which a stride leaves pixels out.
+        block_bytes = self.input_lanes * types.byte_width(self.element)
+        pixel *= max(1, min(self.window.strides[1], LINE_BYTES // block_bytes))
         return TileModel(self.steps, vector_bytes, target, self.STEP_LOADS, pixel)
 
     def has_big_weights(self, target: Target) -> bool:
@@ -199,7 +205,7 @@ class ConvTiling:
         if self.config.order == PIXELS:
             return PixelTraversal(self.window)
         if self.config.whole_rows:
-            return RowTraversal(self.window, lambda _: pixels, segments)
+            return RowTraversal(self.window, pixels, segments, self.config.rows)
         return PlaneTraversal(
             self.window,
             lambda _: pixels,

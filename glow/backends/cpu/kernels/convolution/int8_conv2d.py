@@ -6,18 +6,15 @@ would give, once for all pixels of the tile. A first layer reads blocks of four 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
-from typing import ClassVar
 
-from xdsl.dialects.builtin import MemRefType, i8, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import i8, i32
+from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.convolution.conv2d import Carried, Convolution
 from glow.backends.cpu.kernels.convolution.conv2d_order import Position
-from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.tiling.accumulation import Product
-from glow.backends.cpu.tiling.int8_tile import SIGN, WORD, dot, signed_dot
+from glow.backends.cpu.tiling.int8_tile import SIGN, dot, signed_dot
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
@@ -29,70 +26,6 @@ from glow.lowering.target.target import Target
 
 FINISHED_REGISTERS = 4
 """The registers of sums that are requantized at once: each takes two or three more."""
-
-
-@dataclass(frozen=True)
-class Int8Conv2dSpec(Conv2dSpec):
-    """A convolution of `element` i8 with sums in i32."""
-
-    element: Attribute = i8
-    block_lanes: int = 16
-    """The channels in a block of the input."""
-    zero_point: int = 0
-    """The byte that pads the input."""
-    step: int = WORD
-    """The bytes along the depth that are multiplied at once."""
-    borders: int = 1
-    """The classes of places for each of which there is a bias, which counts padding; or 1."""
-    signed_input: bool = False
-    """Whether the input's bytes are read as signed ones, 128 lower; the bias makes up for it."""
-
-    FETCHES_AT_STEPS: ClassVar[bool] = False
-
-    @property
-    def sums(self) -> Attribute:
-        """The element type of sums, bias and output."""
-        return i32
-
-    @property
-    def step_lanes(self) -> int:
-        """The input lanes that one step multiplies."""
-        return self.step
-
-    @property
-    def input_lanes(self) -> int:
-        """The channels per input block."""
-        return self.block_lanes
-
-    @property
-    def steps(self) -> int:
-        """The multiply-adds per output value."""
-        return -(-self.group_inputs // self.step) * prod(self.window.kernel)
-
-    @property
-    def operations(self) -> int:
-        """The additions and multiplications, those with padding included."""
-        outputs = self.batch * self.out_channels * prod(self.window.output)
-        return 2 * outputs * self.group_inputs * prod(self.window.kernel)
-
-    @property
-    def input_type(self) -> MemRefType:
-        """The memref type of the input."""
-        blocks = self.groups * self.input_blocks
-        shape = (self.batch, blocks, *self.window.input, self.block_lanes)
-        return types.memref_type(shape, self.element)
-
-    @property
-    def bias_rows(self) -> int:
-        """The blocks of the bias, for each class of places."""
-        return self.borders * super().bias_rows
-
-    def supported(self) -> bool:
-        """Whether groups are whole blocks; lanes past the last channel meet zeros."""
-        if self.groups == 1:
-            return True
-        whole_inputs = self.group_inputs % self.input_lanes == 0
-        return whole_inputs and self.out_channels // self.groups % self.lanes == 0
 
 
 def build_int8_conv2d(name: str, spec: Int8Conv2dSpec, target: Target) -> Kernel:
@@ -141,10 +74,11 @@ class Int8Convolution(Convolution):
         at: tuple[Index, ...],
         lanes: int,
         values: Carried,
+        unrolled: bool = False,
     ) -> Carried:
         if self.tiles_ahead:
             self._fetch(at, types.shape_of(values[0])[1])
-        return super()._steps(pixels, weights, at, lanes, values)
+        return super()._steps(pixels, weights, at, lanes, values, unrolled)
 
     def _fetch(self, at: tuple[Index, ...], blocks: int) -> None:
         """Asks for this line's share, at one tap of an input block, of the next weights."""

@@ -8,10 +8,8 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.convolution.conv2d import Convolution
-from glow.backends.cpu.kernels.convolution.int8_conv2d import (
-    Int8Conv2dSpec,
-    build_int8_conv2d,
-)
+from glow.backends.cpu.kernels.convolution.int8_conv2d import build_int8_conv2d
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
     matrix_conv_plan,
     uses_matrix_tiles,

@@ -22,7 +22,7 @@ from glow.backends.cpu.kernels.convolution.conv2d_config import (
     plane_cycles,
     wrong_conv_config,
 )
-from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
 from glow.backends.cpu.tiling.int8_tile import WORD
 from glow.backends.cpu.tiling.matmul_tile import WANTED_WORK_ITEMS

@@ -8,7 +8,7 @@ that are 8 or 3.6 times as large.
 from __future__ import annotations
 
 from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
-from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.int8_winograd.spec import (
     PAIR,
     Int8WinogradSpec,

@@ -4,7 +4,7 @@ import pytest
 from support.kernels.int8_cases import CASES, SAME, Case, check_convolution
 from support.kernels.kernel_testing import run_kernel
 
-from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.matrix_conv_plan import MatrixConvPlan
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import host_target

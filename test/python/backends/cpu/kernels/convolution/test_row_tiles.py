@@ -21,7 +21,11 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
     conv_tiling,
     pack_conv_weights,
 )
-from glow.backends.cpu.tiling.row_tiles import inside_taps, takes_whole_rows
+from glow.backends.cpu.tiling.row_tiles import (
+    inside_taps,
+    last_pixels,
+    takes_whole_rows,
+)
 from glow.lowering.loop_builder.window import Window
 
 WIDE = TARGET.with_core(vector_bytes=64, vector_registers=32)
@@ -81,12 +85,12 @@ def test_inner_tiles_reach_no_border() -> None:
         low, high = window.interior(1)
         starts = [min(k * pixels, high - pixels) for k in range(1, tiles - 1)]
         assert all(low <= start for start in starts)
+        last = last_pixels(window, pixels)
         covered = {
-            column
-            for start in (0, *starts, width - pixels)
-            for column in range(start, start + pixels)
-        }
+            column for start in (0, *starts) for column in range(start, start + pixels)
+        } | set(range(width - last, width))
         assert covered == set(range(width))
+        assert last == pixels or (tiles - 1) * pixels + last == width
     assert min(counts) > 100
 
 

@@ -28,10 +28,8 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
     pack_conv_weights,
 )
 from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_config
-from glow.backends.cpu.kernels.convolution.fused_prologue import (
-    PrologueConv2dSpec,
-    build_prologue_conv2d,
-)
+from glow.backends.cpu.kernels.convolution.fused_prologue import build_prologue_conv2d
+from glow.backends.cpu.kernels.convolution.prologue_spec import PrologueConv2dSpec
 from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.kernel_table import kernel_table
