@@ -8,14 +8,17 @@ what. Which nodes do, and which element types fit together, is a rule at the nod
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import ClassVar, Protocol
 
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from glow.dialects.bounded_cache import identity_cache
 from glow.dialects.quant import Quantization, UniformQuantizedType, quantization_of
 from glow.dialects.small_types import is_small
+from glow.dialects.tensor_types import tensor_type
 
 Types = Sequence[TensorType[Attribute]]
 IntegerForm = Callable[[Types, Types], None]
@@ -49,13 +52,19 @@ def parameters_of(value_type: Attribute) -> Quantization:
 def storage_of(data: Quantization) -> IntegerType:
     """The integer type that holds the stored values, of 8, 16 or 32 bits."""
     width = next(size for size in (8, 16, 32) if data.bits <= size)
-    signedness = Signedness.SIGNLESS if data.signed else Signedness.UNSIGNED
+    return _integer_type(width, data.signed)
+
+
+@cache
+def _integer_type(width: int, signed: bool) -> IntegerType:
+    signedness = Signedness.SIGNLESS if signed else Signedness.UNSIGNED
     return IntegerType(width, signedness)
 
 
+@identity_cache
 def stored_type(tensor: TensorType[Attribute]) -> TensorType[Attribute]:
     """The tensor type of the stored integers."""
-    return TensorType(storage_of(parameters_of(tensor)), tensor.get_shape())
+    return tensor_type(tensor.get_shape(), storage_of(parameters_of(tensor)))
 
 
 def is_packed(tensor: TensorType[Attribute]) -> bool:
@@ -76,19 +85,20 @@ def constant_type(tensor: TensorType[Attribute]) -> TensorType[Attribute]:
         return stored_type(tensor)
     *outer, extent = tensor.get_shape()
     byte = IntegerType(8, Signedness.UNSIGNED)
-    return TensorType(byte, [*outer, packed_extent(extent)])
+    return tensor_type([*outer, packed_extent(extent)], byte)
 
 
+@identity_cache
 def expressed_type(tensor: TensorType[Attribute]) -> TensorType[Attribute]:
     """The tensor type of the numbers that quantized elements stand for."""
-    return TensorType(parameters_of(tensor).expressed, tensor.get_shape())
+    return tensor_type(tensor.get_shape(), parameters_of(tensor).expressed)
 
 
 def quantized_type(
     tensor: TensorType[Attribute], data: Quantization
 ) -> TensorType[Attribute]:
     """The tensor type of the same shape with quantized elements."""
-    return TensorType(UniformQuantizedType(data), tensor.get_shape())
+    return tensor_type(tensor.get_shape(), UniformQuantizedType(data))
 
 
 # -- rules

@@ -8,7 +8,7 @@ the line, and for weights that stay in the L2.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from glow.lowering.target.target import Target
 
@@ -139,11 +139,12 @@ def choose_blocks(
 
     `runs` are the (count, length) of the plane's runs of pixels.
     """
+    run_cycles = cache(model.run_cycles)  # Tiles of many sizes have parts alike.
 
     def plane_cycles(blocks: int) -> float:
         parts = channel_parts(channel_blocks, blocks)
         cycles = sum(
-            part.tiles * count * model.run_cycles(length, part.blocks)
+            part.tiles * count * run_cycles(length, part.blocks)
             for part in parts
             for count, length in runs
         )
