@@ -134,9 +134,11 @@ def rescale(op: Operation, parts: Parts) -> None:
         parts.replace(in_another_scale(parts, op.input, data))
         return
     units, offset, is_finite = affine_parameters(parts, op, op.multiplier, op.addend)
-    value = parts.node(glow.MulOp, parts.centred(op.input), units)
-    total = parts.node(glow.AddOp, value, offset)
-    parts.replace(parts.finish(total if is_finite else parts.no_nan(total), data))
+    if is_finite:
+        parts.replace(parts.affine(op.input, units, offset, data))
+        return
+    total = parts.affine_numbers(op.input, units, offset)
+    parts.replace(parts.finish(parts.no_nan(total), data))
 
 
 def affine_parameters(

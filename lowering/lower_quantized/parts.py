@@ -150,6 +150,23 @@ class Parts(NodeBuilder):
         """Whole numbers times constants, rounded, saturated and stored; see `rescaled`."""
         return self.finish(self.rescaled(value, multiplier, bits), data, bounds)
 
+    def affine(
+        self,
+        value: SSAValue,
+        multiplier: SSAValue,
+        addend: SSAValue,
+        data: Quantization,
+    ) -> SSAValue:
+        """A quantized value times finite constants, plus others, rounded, saturated and stored."""
+        return self.finish(self.affine_numbers(value, multiplier, addend), data)
+
+    def affine_numbers(
+        self, value: SSAValue, multiplier: SSAValue, addend: SSAValue
+    ) -> SSAValue:
+        """A quantized value times floats, plus others."""
+        product = self.node(glow.MulOp, self.centred(value), multiplier)
+        return self.node(glow.AddOp, product, addend)
+
     def finish(
         self, value: SSAValue, data: Quantization, bounds: Bounds | None = None
     ) -> SSAValue:

@@ -40,14 +40,28 @@ func.func @residual(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5:3>>) -> tensor<2x2
 // Known parameters of a normalization that are finite make no NaN of bytes.
 // CHECK-LABEL: func.func @affine(
 // CHECK-NOT: glow.is_nan
-// CHECK: %[[M:.*]] = glow.mul
-// CHECK: %[[A:.*]] = glow.add %[[M]], %{{.*}} : tensor<1x2x1x1xf32>
-// CHECK-NEXT: cpu.requantize %[[A]] low 0.000000e+00 high 2.550000e+02 : tensor<1x2x1x1xui8>
+// CHECK: %[[S:.*]] = glow.scast %x
+// CHECK-NEXT: cpu.requantize %[[S]], %{{.*}}, %{{.*}} low 0.000000e+00 high 2.550000e+02 input_zero_point 3 : tensor<1x2x1x1xui8>
 func.func @affine(%x: tensor<1x2x1x1x!quant.uniform<u8:f32, 0.5:3>>) -> tensor<1x2x1x1x!quant.uniform<u8:f32, 0.25>> {
   %m = glow.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
   %a = glow.constant dense<[[[0.5]], [[-1.0]]]> : tensor<2x1x1xf32>
   %0 = glow.rescale %x, %m, %a : tensor<1x2x1x1x!quant.uniform<u8:f32, 0.25>>
   func.return %0 : tensor<1x2x1x1x!quant.uniform<u8:f32, 0.25>>
+}
+
+// The sum behind it reads the numbers that were rounded.
+// CHECK-LABEL: func.func @affine_read_once(
+// CHECK: %[[X:.*]] = glow.sub %{{.*}}, %{{.*}} : tensor<1x2x1x1xf32>
+// CHECK: %[[M:.*]] = glow.mul %[[X]]
+// CHECK: %[[A:.*]] = glow.add %[[M]]
+// CHECK: %[[C:.*]] = glow.clip %[[A]] low -3.000000e+00 high 2.520000e+02
+// CHECK: glow.round %[[C]]
+func.func @affine_read_once(%x: tensor<1x2x1x1x!quant.uniform<u8:f32, 0.5:3>>) -> tensor<1x2x1x1x!quant.uniform<u8:f32, 0.5:3>> {
+  %m = glow.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %a = glow.constant dense<[[[0.5]], [[-1.0]]]> : tensor<2x1x1xf32>
+  %0 = glow.rescale %x, %m, %a : tensor<1x2x1x1x!quant.uniform<u8:f32, 0.25:3>>
+  %1 = glow.add %x, %0 : tensor<1x2x1x1x!quant.uniform<u8:f32, 0.5:3>>
+  func.return %1 : tensor<1x2x1x1x!quant.uniform<u8:f32, 0.5:3>>
 }
 
 // CHECK-LABEL: func.func @infinite(

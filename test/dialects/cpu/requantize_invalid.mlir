@@ -24,6 +24,14 @@ func.func @multiplier(%x: tensor<5xi32>, %m: tensor<5xi32>) {
 
 // -----
 
+func.func @addend(%x: tensor<5xi32>, %m: tensor<5xf32>, %a: tensor<5xi32>) {
+  // expected-error @+1 {{the addend must be f32, not tensor<5xi32>}}
+  %0 = cpu.requantize %x, %m, %a low 0.0 high 255.0 : tensor<5xui8>
+  func.return
+}
+
+// -----
+
 func.func @no_bounds(%x: tensor<5xi32>) {
   // expected-error @+1 {{cpu.requantize needs the attribute 'low'}}
   %0 = cpu.requantize %x high 255.0 : tensor<5xui8>

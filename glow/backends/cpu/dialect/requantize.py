@@ -1,4 +1,4 @@
-"""Sums and other numbers as bytes, in one node instead of seven."""
+"""Sums and other numbers as bytes, in one node instead of up to ten."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
 @irdl_op_definition
 class RequantizeOp(ScalarNode):
-    """`round(clip(f32(input) * multiplier, low, high)) + zero_point` as bytes.
+    """`round(clip(number, low, high)) + zero_point` as bytes, where `number` is
+    `(f32(input) - input_zero_point) * multiplier + addend`.
 
-    The multiplier (f32) broadcasts to the input; without one it is 1. Ties round to even, as
-    `docs/quantization.md` says.
+    Multiplier and addend (f32) broadcast to the input; without the one it is 1, without the
+    other nothing is added. Ties round to even, as `docs/quantization.md` says.
 
     %y = cpu.requantize %sums, %scales low -3.0 high 252.0 zero_point 3 : tensor<4xui8>
     """
@@ -44,19 +45,23 @@ class RequantizeOp(ScalarNode):
     name = "cpu.requantize"
     input = operand_def(TensorType)
     multiplier = opt_operand_def(TensorType)
+    addend = opt_operand_def(TensorType)
     result = result_def(TensorType)
     low = prop_def(FloatAttr)
     high = prop_def(FloatAttr)
     zero_point = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+    input_zero_point = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
     traits = traits_def(DataParallel())
 
     @classmethod
     def check(cls, operands: Types, attributes: Attributes, results: Types) -> None:
         """The shape stays, and elements become bytes."""
-        for multiplier in operands[1:]:
+        for name, operand in zip(("multiplier", "addend"), operands[1:], strict=False):
             fail_unless(
-                multiplier.element_type == f32,
-                lambda: f"the multiplier must be f32, not {operands[1]}",
+                operand.element_type == f32,
+                lambda name=name, operand=operand: (
+                    f"the {name} must be f32, not {operand}"
+                ),
             )
         shape = broadcast_shape([operand.get_shape() for operand in operands])
         fail_unless(
@@ -75,8 +80,10 @@ class RequantizeOp(ScalarNode):
     ) -> SSAValue:
         """Clamped before it is rounded: then the integer is what is left to add to."""
         number = f.convert(x[0], f32)
-        for multiplier in x[1:]:
-            number = f.mul(number, multiplier)
+        if point := attributes.int("input_zero_point"):
+            number = f.sub(number, f.number(point, number))
+        for step, operand in zip((f.mul, f.add), x[1:], strict=False):
+            number = step(number, operand)
         number = f.clamp(number, attributes.float("low"), attributes.float("high"))
         whole = f.convert(f.unary("math.roundeven", number), i32)
         if point := attributes.int("zero_point"):

@@ -29,11 +29,12 @@ def convolve_bytes(
     return convolve(attributes, less, weights, constant + bias, group)
 
 
-def run_requantize(op: GlowOp, numbers: Array, *multipliers: Array) -> Array:
-    """`cpu.requantize`, which has one multiplier or none."""
+def run_requantize(op: GlowOp, numbers: Array, *operands: Array) -> Array:
+    """`cpu.requantize`, which has a multiplier, a multiplier and an addend, or neither."""
     attributes, scaled = op.attributes_view(), numbers.astype(np.float32)
-    for multiplier in multipliers:
-        scaled = scaled * multiplier
+    scaled = scaled - np.float32(attributes.int("input_zero_point"))
+    for step, operand in zip((np.multiply, np.add), operands, strict=False):
+        scaled = step(scaled, operand)
     low, high = attributes.float("low"), attributes.float("high")
     whole = np.rint(np.clip(scaled, low, high))
     return np.nan_to_num(whole, nan=0.0) + attributes.int("zero_point")

@@ -72,3 +72,26 @@ def test_bytes_of_numbers(
         settle_target(module, target)
         compiled = glow.compile(module, threads=1, target=target)
         np.testing.assert_array_equal(compiled(x, m), expected)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("point", [0, 139])
+def test_bytes_of_bytes(shape: tuple[int, ...], point: int) -> None:
+    x = numbers("ui8", shape, len(shape))
+    m = np.linspace(-0.9, 0.9, shape[-1], dtype=np.float32)
+    a = np.linspace(200, 1, shape[-1], dtype=np.float32)
+    source, kind, bounds = types(x, "ui8"), types(m, "f32"), "low -7.0 high 248.0"
+    text = f"""func.func @main(%x: {source}, %m: {kind}, %a: {kind}) -> {source} {{
+      %0 = cpu.requantize %x, %m, %a {bounds} zero_point 7 input_zero_point {point} : {source}
+      func.return %0 : {source}
+    }}"""
+    module = Parser(context(), text).parse_module()
+    scaled = (x.astype(np.float32) - np.float32(point)) * m + a
+    expected = (np.rint(np.clip(scaled, -7, 248)) + 7).astype(np.uint8)
+    (reference,) = run(module, [x, m, a])
+    np.testing.assert_array_equal(reference, expected)
+    for target in ("host", "avx2", "scalar"):
+        module.attributes.pop("glow.target", None)
+        settle_target(module, target)
+        compiled = glow.compile(module, threads=1, target=target)
+        np.testing.assert_array_equal(compiled(x, m, a), expected)
