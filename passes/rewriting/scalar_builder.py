@@ -12,7 +12,7 @@ unsigned elements are cast at its border, where bits stay what they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import TypeAlias, cast
 
@@ -49,9 +49,6 @@ from glow.dialects.weight_table import dtype_of
 from glow.passes.rewriting.small_elements import narrow, wide_type, widen
 
 Integer: TypeAlias = "IntegerType[int, Signedness]"
-OfTwo: TypeAlias = Callable[[SSAValue, SSAValue], Operation]
-"""How operations of two operands are made of them."""
-
 
 OPERATIONS: Mapping[str, type[Operation]] = {
     op.name: op for op in (*arith.Arith.operations, *math.Math.operations)
@@ -72,6 +69,16 @@ class ScalarBuilder:
         self.block.add_op(op)
         return op.results[0]
 
+    def make(
+        self,
+        operation: str | type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+    ) -> SSAValue:
+        """The result of a new operation; constructors of their own take twice as long."""
+        op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
+        return self.append(op_class.create(operands=operands, result_types=[result]))
+
     def in_type(self, x: SSAValue, scalar: Attribute) -> SSAValue:
         """An integer as one of another sign, with the same bits."""
         if x.type == scalar:
@@ -90,18 +97,16 @@ class ScalarBuilder:
 
     def unary(self, operation: str | type[Operation], x: SSAValue) -> SSAValue:
         """An operation of one operand that keeps its type."""
-        op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
         bits = self.bits(x)
-        op = op_class.create(operands=[bits], result_types=[bits.type])
-        return self.in_type(self.append(op), x.type)
+        return self.in_type(self.make(operation, [bits], bits.type), x.type)
 
     def binary(
         self, operation: str | type[Operation], x: SSAValue, y: SSAValue
     ) -> SSAValue:
         """An operation of two operands that keeps their type."""
-        op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
-        op = cast(OfTwo, op_class)(self.bits(x), self.bits(y))
-        return self.in_type(self.append(op), x.type)
+        bits = self.bits(x)
+        whole = self.make(operation, [bits, self.bits(y)], bits.type)
+        return self.in_type(whole, x.type)
 
     def apply(self, node: type[NodeOp], *operands: SSAValue) -> SSAValue:
         """What an element-wise node without attributes does to one element."""
@@ -237,11 +242,11 @@ def convert(
             return _resize_integer(builder, x, source_integer, target_integer)
         unsigned = target_integer.signedness.data is Signedness.UNSIGNED
         truncate = arith.FPToUIOp if unsigned else arith.FPToSIOp
-        whole = builder.append(truncate(x, signless(target)))
+        whole = builder.make(truncate, [x], signless(target))
         return builder.in_type(whole, target)
     if source_integer is not None:
         to_float = arith.UIToFPOp if is_unsigned(x) else arith.SIToFPOp
-        return builder.append(to_float(builder.bits(x), target))
+        return builder.make(to_float, [builder.bits(x)], target)
     return _resize_float(builder, x, target)
 
 
@@ -253,7 +258,7 @@ def _resize_integer(
     narrower = target.width.data < source.width.data
     extend = arith.ExtUIOp if is_unsigned(x) else arith.ExtSIOp
     resize = arith.TruncIOp if narrower else extend
-    resized = builder.append(resize(builder.bits(x), signless(target)))
+    resized = builder.make(resize, [builder.bits(x)], signless(target))
     return builder.in_type(resized, target)
 
 
