@@ -43,7 +43,8 @@ from glow.lowering.type_numbers import TypeNumbers
 Properties = Mapping[str, Attribute]
 NO_PROPERTIES: Properties = {}
 NO_FLAGS = FastMathAttr(None)
-NO_OVERFLOW: Properties = {"overflowFlags": IntegerAttr(0, 32)}
+NO_WRAP_FLAGS = IntegerAttr(0, i32)
+NO_OVERFLOW: Properties = {"overflowFlags": NO_WRAP_FLAGS}
 FLOAT: Properties = {"fastmathFlags": NO_FLAGS}
 GEP_LIMIT = 1 << 31
 
@@ -56,7 +57,7 @@ def gep_properties(index: int) -> Properties:
     return {
         "rawConstantIndices": DenseArrayBase.from_list(i32, [index]),
         "elem_type": i8,
-        "noWrapFlags": IntegerAttr(0, 32),
+        "noWrapFlags": NO_WRAP_FLAGS,
     }
 
 
@@ -117,8 +118,14 @@ def mangled(name: str, type_: Attribute) -> str:
 def number_attribute(number: float, element: Attribute) -> Attribute:
     """Returns the attribute of a scalar constant."""
     if is_integer(element):
-        return IntegerAttr(int(number), element, truncate_bits=True)
+        return integer_attribute(int(number), element)
     return FloatAttr(float(number), element)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+@bounded_cache
+def integer_attribute(number: int, element: IntegerType) -> Attribute:
+    """Returns the attribute of a whole number, wrapped to the bits that there are."""
+    return IntegerAttr(number, element, truncate_bits=True)
 
 
 def vector_attribute(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -29,9 +30,15 @@ from glow.lowering.target.program_target import settle_plain_target
 from glow.lowering.target.target import Target
 
 
+@cache
+def index_type(bits: int) -> IntegerType:
+    """Returns the LLVM type of indices of so many bits."""
+    return IntegerType(bits)
+
+
 def flat_type(type_: Attribute, target: Target) -> Attribute:
     """Returns the LLVM type of an argument or result."""
-    return only_register(type_, layout_of(type_, 16, IntegerType(target.index_bits)))
+    return only_register(type_, layout_of(type_, 16, index_type(target.index_bits)))
 
 
 def only_register(type_: Attribute, layout: RegisterLayout) -> Attribute:
