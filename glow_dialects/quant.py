@@ -49,6 +49,9 @@ from xdsl.utils.hints import isa
 from glow.dialects.float_text import float_literal, parse_float_attr
 
 MAX_STORAGE_BITS = 32
+BUFFERS = frozenset((TensorType, MemRefType))
+"""Nothing is derived from these."""
+
 EXPRESSED = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
@@ -207,7 +210,7 @@ def _verify(data: Quantization) -> None:
 
 def quantization_of(value_type: Attribute) -> Quantization | None:
     """The quantization of a shaped type's elements, or None for other elements."""
-    if not isinstance(value_type, TensorType | MemRefType):
+    if type(value_type) not in BUFFERS:
         return None
     element = cast("TensorType[Attribute]", value_type).element_type
     return element.data if isinstance(element, UniformQuantizedType) else None

@@ -32,8 +32,7 @@ PACKED_BITS = 4
 
 def is_quantized(value_type: Attribute) -> bool:
     """Whether a shaped type has quantized elements."""
-    element = getattr(value_type, "element_type", None)
-    return isinstance(element, UniformQuantizedType)
+    return type(getattr(value_type, "element_type", None)) is UniformQuantizedType
 
 
 def any_quantized(types: Sequence[Attribute]) -> bool:

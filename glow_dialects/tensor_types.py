@@ -12,12 +12,15 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from glow.dialects.bounded_cache import bounded_cache
 
 SHAPED = frozenset((TensorType, MemRefType, VectorType))
 """The usual ones: to ask whether a class is derived from an abstract one is dear."""
+
+VALUES = frozenset((OpResult, BlockArgument))
+"""The usual ones, too."""
 
 
 def value_of(operand: SSAValue | Operation) -> SSAValue:
@@ -25,18 +28,25 @@ def value_of(operand: SSAValue | Operation) -> SSAValue:
     return operand if isinstance(operand, SSAValue) else SSAValue.get(operand)
 
 
+def _type_of(value: SSAValue | Attribute) -> Attribute:
+    """The type of a value, or one itself."""
+    if type(value) in VALUES:
+        return cast(SSAValue, value).type
+    if type(value) in SHAPED:
+        return cast(Attribute, value)
+    return value.type if isinstance(value, SSAValue) else value
+
+
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
     """The static shape of a tensor or memref value or type."""
-    if type(value) in SHAPED:
-        return cast(ShapedType, value).get_shape()
-    shaped = value.type if isinstance(value, SSAValue) else value
+    shaped = _type_of(value)
     assert type(shaped) in SHAPED or isinstance(shaped, ShapedType)
     return cast(ShapedType, shaped).get_shape()
 
 
 def element_of(value: SSAValue | Attribute) -> Attribute:
     """The element type of a tensor or memref value or type."""
-    shaped = value.type if isinstance(value, SSAValue) else value
+    shaped = _type_of(value)
     assert type(shaped) in SHAPED or isinstance(shaped, ContainerType)
     return cast("ContainerType[Attribute]", shaped).get_element_type()
 

@@ -7,6 +7,7 @@ messages and profiles show. Every pass on the graph therefore builds its nodes h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import cast
 
 import numpy as np
@@ -202,5 +203,10 @@ def rewrite_nodes(
 def erase_dead_nodes(module: ModuleOp) -> None:
     """Erase the nodes that nothing uses, in one reverse sweep."""
     for op in reversed(all_operations(module)):
-        if isinstance(op, NodeOp) and not any(result.uses for result in op.results):
+        if _is_node(type(op)) and not any(result.uses for result in op.results):
             erase(op)
+
+
+@cache
+def _is_node(kind: type[Operation]) -> bool:
+    return issubclass(kind, NodeOp)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -165,10 +166,11 @@ Rewrite = Callable[[Operation], bool]
 CAST_REWRITES: tuple[Rewrite, ...] = (cancel, fold_constant, raise_cast)
 
 
-def _rewrites(op: Operation) -> tuple[Rewrite, ...]:
-    if isinstance(op, QuantizeCastOp):
+@cache
+def _rewrites(kind: type[Operation]) -> tuple[Rewrite, ...]:
+    if issubclass(kind, QuantizeCastOp):
         return CAST_REWRITES
-    return (sink_cast,) if isinstance(op, SUNK) else ()
+    return (sink_cast,) if issubclass(kind, SUNK) else ()
 
 
 def fold_casts(module: ModuleOp) -> None:
@@ -176,7 +178,7 @@ def fold_casts(module: ModuleOp) -> None:
     for _ in range(MAX_SWEEPS):
         changed = False
         for op in all_operations(module):
-            for rewrite in _rewrites(op):
+            for rewrite in _rewrites(type(op)):
                 if op.parent is not None and rewrite(op):
                     changed = True
                     break

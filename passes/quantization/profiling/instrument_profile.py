@@ -25,9 +25,10 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from glow.dialects.bounded_cache import identity_cache
 from glow.dialects.function_attributes import OUTPUT_NAMES
 from glow.dialects.glow import ConstantOp, QuantizationProfileOp, SplatOp
 from glow.dialects.node import element_of, node_name
@@ -41,8 +42,13 @@ def functions_of(module: ModuleOp) -> list[FuncOp]:
 
 def is_float_tensor(value: SSAValue) -> bool:
     """Whether a value is a tensor of floating-point elements."""
-    tensor = value.type
-    return isinstance(tensor, TensorType) and isinstance(element_of(value), AnyFloat)
+    return _is_float(value.type)
+
+
+@identity_cache
+def _is_float(held: Attribute) -> bool:
+    element = element_of(held) if type(held) is TensorType else None
+    return isinstance(element, AnyFloat)
 
 
 def _values(function: FuncOp) -> Iterator[SSAValue]:
