@@ -129,6 +129,7 @@ FEATURES: Mapping[str, Callable[[Kernel], float]] = {
     "last width": lambda k: k.columns % k.width / k.width,
     "loads": _loads,
     "segments": lambda k: k.chosen("segments"),
+    "chunk": lambda k: k.chosen("chunk"),
     "whole rows": lambda k: k.chosen("whole_rows"),
     "block rows": lambda k: _log(k.chosen("block_rows", "row_blocks")),
     "fused": lambda k: k.chosen("fused"),

@@ -26,6 +26,7 @@ from glow.backends.cpu.kernels.convolution.conv2d_sums import (
 )
 from glow.backends.cpu.kernels.convolution.partial_sums import PartialSums
 from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
+from glow.backends.cpu.tiling.row_tiles import RowTraversal
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index
@@ -94,11 +95,11 @@ class Convolution(ConvSums):
         """Where the sums of a line wait for other chunks of input channels, if they do."""
         if not self.tiling.config.chunk:
             return {}
+        lines = {part: self.tiling.traversal(part) for part in self.tiling.parts}
         return {
-            part: PartialSums.of(
-                self.builder, self.tiling.traversal(part), part, self.spec
-            )
-            for part in self.tiling.parts
+            part: PartialSums.of(self.builder, line, part, self.spec)
+            for part, line in lines.items()
+            if isinstance(line, RowTraversal)
         }
 
     def visit(self, low: Index, high: Index) -> None:
@@ -168,11 +169,11 @@ class Convolution(ConvSums):
 
         def add(first: Index, tile: Tile) -> None:
             some = first, b.minimum(b.add(first, chunk), blocks)
-            total = self.accumulate(part, position, tile, sums.read(tile), some)
+            total = self.accumulate_blocks(part, position, tile, sums.read(tile), some)
             sums.write(tile, total)
 
         def finish(pixel: Tile) -> None:
-            self._finish_tile(part, position, pixel, sums.read(pixel))
+            self._finish_sums(part, position, pixel, sums.read(pixel))
 
         each_pixel(start)
         b.loop(
@@ -188,7 +189,7 @@ class Convolution(ConvSums):
             self._fetch_results(part, position, tile)
         initial = self._initial(part, position, tile)
         total = self.accumulate(part, position, tile, initial)
-        self._finish_tile(part, position, tile, total)
+        self._finish_sums(part, position, tile, total)
 
     def _block(self, part: ChannelPart, position: Position) -> Index:
         """The first block of output channels of a tile."""
@@ -206,7 +207,7 @@ class Convolution(ConvSums):
         bias = b.transfer_read(self.buffers.bias, (row, 0), shape[1:], (0, 1))
         return b.broadcast(bias, shape)
 
-    def _finish_tile(
+    def _finish_sums(
         self, part: ChannelPart, position: Position, tile: Tile, total: SSAValue
     ) -> None:
         """Stores the sums of a tile after the epilogue."""

@@ -74,6 +74,12 @@ class ConvSums:
         self.turn: Index = 0
 
     def accumulate(
+        self, part: ChannelPart, position: Position, tile: Tile, accumulator: SSAValue
+    ) -> SSAValue:
+        """The accumulator after all input channels and taps of a tile."""
+        return self.accumulate_blocks(part, position, tile, accumulator)
+
+    def accumulate_blocks(
         self,
         part: ChannelPart,
         position: Position,
@@ -81,7 +87,7 @@ class ConvSums:
         accumulator: SSAValue,
         blocks: tuple[Index, Index] | None = None,
     ) -> SSAValue:
-        """The accumulator after the taps of all input channels of a tile, or of some blocks."""
+        """The accumulator after the taps of some blocks of input channels, or of all channels."""
         b, spec = self.builder, self.spec
         weights = self.buffers.weights[part]
         group, image, channel_tile = position
