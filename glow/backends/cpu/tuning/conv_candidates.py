@@ -37,15 +37,17 @@ def conv_candidates(
     best = {config.blocks: config for config in (*reversed(configs), first)}
     unlike = [config for config in configs if config is best[config.blocks]]
     yield from unlike[:UNLIKE]
-    segments = [replace(first, segments=segments) for segments in SEGMENTS]
-    if first.chunk:
-        segments = list(_other_chunks(spec, first))
+    cuts = (
+        list(_other_chunks(spec, first))
+        if first.chunk
+        else [replace(first, segments=segments) for segments in SEGMENTS]
+    )
     orders = [
         [_ordered(spec, tile, order, target) for tile in configs[:CUTS]]
         for order in ORDERS
         if order not in (first.order, PIXELS)
     ]
-    yield from in_turns([fitting(spec, target, segments), *orders, configs])
+    yield from in_turns([fitting(spec, target, cuts), *orders, configs])
 
 
 def _ordered(

@@ -39,12 +39,19 @@ STACK_BYTES = 128 * 1024
 """The most memory for sums; threads have megabytes of stack."""
 
 
+def has_small_tiles(spec: Conv2dSpec, target: Target) -> bool:
+    """Whether a step is few multiply-adds of floats, on a core with caches and stack to spare.
+
+    Other cores with few registers are small ones, or WebAssembly: nothing was measured there.
+    """
+    few = target.is_x86 and target.num_vector_registers <= FEW_REGISTERS
+    return few and not target.prefers_small_loops and not is_integer(spec.element)
+
+
 def may_chunk(spec: Conv2dSpec, target: Target) -> bool:
     """Whether the channels of a convolution are cut where its weights leave the first cache."""
-    few = target.num_vector_registers <= FEW_REGISTERS
-    is_float = type(spec) is Conv2dSpec and not is_integer(spec.element)
     whole = spec.group_inputs % spec.input_lanes == 0
-    return few and is_float and whole and not target.prefers_small_loops
+    return type(spec) is Conv2dSpec and whole and has_small_tiles(spec, target)
 
 
 def with_chunks(

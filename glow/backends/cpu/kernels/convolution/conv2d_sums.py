@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.kernels.convolution.conv2d_chunks import FEW_REGISTERS
+from glow.backends.cpu.kernels.convolution.conv2d_chunks import has_small_tiles
 from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
 from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder, Position
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
@@ -19,7 +19,6 @@ from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.window import ColumnTaps, Tile
 from glow.lowering.target.target import Target
-from glow.lowering.type_guards import is_integer
 
 FEW_TILES = 4
 """Of a row: in longer ones the first and the last are seldom."""
@@ -239,11 +238,8 @@ class ConvSums:
         the instructions, for which a thread has half a core where another one shares it. Tiles of
         one block use a pixel once: LLVM adds to the pixel's register then, and runs out of them.
         """
-        target, spec = self.builder.target, self.spec
-        if target.num_vector_registers > FEW_REGISTERS or target.prefers_small_loops:
-            return False
-        is_float = not is_integer(spec.element)
         tiles = self.window.output[1] / tile.pixels
-        share = part.tiles * part.blocks / spec.output_blocks
+        share = part.tiles * part.blocks / self.spec.output_blocks
         seldom = (tile.border and tiles > FEW_TILES) or share < LEAST_PART
-        return is_float and part.blocks > 1 and not seldom
+        small = has_small_tiles(self.spec, self.builder.target)
+        return small and part.blocks > 1 and not seldom

@@ -112,6 +112,14 @@ def test_a_core_with_sixteen_registers_cuts_many_channels(
     assert (config.rows, config.chunk) == (1, 0)
 
 
+@pytest.mark.parametrize("name", ["wasm-simd", "cortex-m55", "neon"])
+def test_no_other_core_keeps_sums_on_its_stack(name: str) -> None:
+    target = Target.from_string(name)
+    window = Window((28, 28), (3, 3), pads=SAME)
+    spec = Conv2dSpec(1, 256, 256, window, lanes=target.lanes(32))
+    assert choose_conv_config(spec, target).chunk == 0
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
