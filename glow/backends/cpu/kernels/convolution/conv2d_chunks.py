@@ -21,6 +21,7 @@ from math import ceil, prod
 from glow.backends.cpu.dialect.config import ConvConfig
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
 from glow.backends.cpu.tiling.row_tiles import last_pixels
+from glow.backends.cpu.tiling.tiles import has_small_tiles
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.work_items import MANY_WORK_ITEMS
 from glow.lowering.target.target import Target
@@ -32,26 +33,14 @@ WEIGHTS_SHARE = 1 / 8
 ROWS_SHARE = 1 / 3
 """Of the second cache, for a chunk's pixels and the sums of the rows that go together."""
 
-FEW_REGISTERS = 16
-"""So many leave tiles of twelve sums or so."""
-
 STACK_BYTES = 128 * 1024
 """The most memory for sums; threads have megabytes of stack."""
-
-
-def has_small_tiles(spec: Conv2dSpec, target: Target) -> bool:
-    """Whether a step is few multiply-adds of floats, on a core with caches and stack to spare.
-
-    Other cores with few registers are small ones, or WebAssembly: nothing was measured there.
-    """
-    few = target.is_x86 and target.num_vector_registers <= FEW_REGISTERS
-    return few and not target.prefers_small_loops and not is_integer(spec.element)
 
 
 def may_chunk(spec: Conv2dSpec, target: Target) -> bool:
     """Whether the channels of a convolution are cut where its weights leave the first cache."""
     whole = spec.group_inputs % spec.input_lanes == 0
-    return type(spec) is Conv2dSpec and whole and has_small_tiles(spec, target)
+    return type(spec) is Conv2dSpec and whole and has_small_tiles(spec.element, target)
 
 
 def with_chunks(

@@ -148,7 +148,7 @@ def choose_gradient_tile(spec: Conv2dGradientSpec, target: Target) -> GradientTi
     ]
 
     def cycles(tile: GradientTile) -> float:
-        loads = (prod(tile.rows) + tile.blocks) / core.loads_per_cycle
+        loads = core.load_cycles(prod(tile.rows), tile.blocks)
         work = tile.accumulators / core.fma_per_cycle
         return max(loads, work, core.fma_latency) / tile.accumulators
 

@@ -9,12 +9,11 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.kernels.convolution.conv2d_chunks import has_small_tiles
 from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
 from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder, Position
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.tiling.accumulation import PRODUCTS, Product
-from glow.backends.cpu.tiling.tiles import ChannelPart
+from glow.backends.cpu.tiling.tiles import ChannelPart, has_small_tiles
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.window import ColumnTaps, Tile
@@ -241,5 +240,5 @@ class ConvSums:
         tiles = self.window.output[1] / tile.pixels
         share = part.tiles * part.blocks / self.spec.output_blocks
         seldom = (tile.border and tiles > FEW_TILES) or share < LEAST_PART
-        small = has_small_tiles(self.spec, self.builder.target)
+        small = has_small_tiles(self.spec.element, self.builder.target)
         return small and part.blocks > 1 and not seldom

@@ -92,7 +92,7 @@ class PixelTile:
         """The cycles of one step."""
         return max(
             self.channels * self.vectors / core.fma_per_cycle,
-            (self.channels + self.vectors) / core.loads_per_cycle,
+            core.load_cycles(self.channels, self.vectors),
             core.fma_latency,
         )
 

@@ -97,7 +97,7 @@ def test_sums_are_the_same_bits(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("channels", "side", "rows", "chunk"),
-    [(64, 56, 1, 0), (256, 56, 6, 11), (512, 28, 10, 13), (512, 7, 7, 8)],
+    [(64, 56, 1, 0), (256, 56, 7, 8), (512, 28, 10, 13), (512, 7, 7, 8)],
 )
 def test_a_core_with_sixteen_registers_cuts_many_channels(
     channels: int, side: int, rows: int, chunk: int
