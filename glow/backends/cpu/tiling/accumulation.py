@@ -14,9 +14,11 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.tiling.int8_tile import dot
+from glow.backends.cpu.tiling.tiles import has_small_tiles
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.target.target import Target
 
 Product = Callable[..., SSAValue]
 """`product(builder, *factors, accumulator)`: the accumulator after one more step."""
@@ -75,6 +77,19 @@ I32_SUMS = Sums(dot, i32)
 """Of bytes, four of which are multiplied at once."""
 
 
+BODIES = 4
+"""Steps of small tiles that follow each other in a loop: 2 to 8 % faster on a Zen 3 while another
+thread shares the core, and as fast while none does."""
+
+
+def _bodies(target: Target, shape: Sequence[int], element: Attribute) -> int:
+    """How often the body of a loop is repeated in it; tiles of one block use a number once, and
+    LLVM adds to its register, and runs out of registers where bodies are repeated.
+    """
+    has_blocks = len(shape) > 2 and shape[-2] > 1
+    return BODIES if has_blocks and has_small_tiles(element, target) else 1
+
+
 def accumulate(
     builder: LoopBuilder,
     depth: int,
@@ -85,6 +100,7 @@ def accumulate(
 ) -> SSAValue:
     """The sum over k < depth of the products of `factors(k)`, vectors of that shape."""
     unroll = min(unroll, depth)
+    run = unroll * _bodies(builder.target, shape, sums.element)
     zero = builder.constant(0, types.vector_type(shape, sums.element))
 
     def step(k: Index, accumulator: SSAValue) -> SSAValue:
@@ -93,8 +109,15 @@ def accumulate(
     def body(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [step(builder.add(k, u), value) for u, value in enumerate(carried)]
 
-    whole = depth - depth % unroll
-    totals = list(builder.carry(0, whole, unroll, [zero] * unroll, body))
+    def bodies(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        for first in range(0, run, unroll):
+            carried = body(builder.add(k, first), carried)
+        return carried
+
+    in_loop, whole = depth - depth % run, depth - depth % unroll
+    totals = list(builder.carry(0, in_loop, run, [zero] * unroll, bodies))
+    for k in range(in_loop, whole, unroll):
+        totals = list(body(k, totals))
     for k in range(whole, depth):
         totals[0] = step(k, totals[0])
     while len(totals) > 1:

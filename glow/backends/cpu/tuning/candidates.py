@@ -21,6 +21,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from glow.backends.cpu.dialect.config import (
+    USUAL_PREFETCH,
     AttentionConfig,
     DepthwiseConfig,
     MatmulConfig,
@@ -92,7 +93,7 @@ def candidates(spec: Any, target: Target) -> list[Any]:
 def _with_prefetches(others: Iterator[Any], first: Any) -> Iterator[Any]:
     """Candidates with the model's choice among them that fetches weights otherwise."""
     yield from islice(others, UNLIKE)
-    yield replace(first, prefetch=0)
+    yield replace(first, prefetch=0 if first.prefetch else USUAL_PREFETCH)
     yield from islice(others, EARLY - UNLIKE)
     yield from (replace(first, prefetch=distance) for distance in PREFETCHES)
     yield from others

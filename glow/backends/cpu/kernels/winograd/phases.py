@@ -35,7 +35,7 @@ from glow.backends.cpu.kernels.winograd.transform import (
     transform_patch,
     transform_products,
 )
-from glow.backends.cpu.tiling.tiles import ChannelPart
+from glow.backends.cpu.tiling.tiles import ChannelPart, has_small_tiles
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import apply_epilogue
@@ -154,6 +154,7 @@ class ProductPhase:
         panel = self.tiling.panel(position, channel_tile)
         pixels = self.tiling.register_tiles(part)
         shape = (pixels, part.blocks, spec.lanes)
+        unrolls = part.blocks > 1 and has_small_tiles(spec.element, b.target)
         offset = part_offset(spec, part)
         fetch_weights = self.weights_ahead.fetch(part, offset, panel, tile)
         fetch_patches = self.patches_ahead.fetch(part, at, tile)
@@ -172,7 +173,11 @@ class ProductPhase:
 
         def steps(block: Index, lanes: int, values: Carried) -> Carried:
             fetch_patches(block)
-            return b.carry(0, lanes, 1, values, lambda i, v: step(block, i, v))
+            if not unrolls:
+                return b.carry(0, lanes, 1, values, lambda i, v: step(block, i, v))
+            for lane in range(lanes):
+                values = step(block, lane, values)
+            return values
 
         full, rest = divmod(spec.in_channels, spec.lanes)
         zero = b.constant(0.0, types.vector_type(shape, spec.element))

@@ -25,13 +25,16 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import MemRefType
 
-from glow.backends.cpu.dialect.config import WinogradConfig
+from glow.backends.cpu.dialect.config import USUAL_PREFETCH, WinogradConfig
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.backends.cpu.tiling.tiles import (
+    MAX_BLOCKS,
+    SECOND_PART_PENALTY,
     ChannelPart,
     TileModel,
     channel_parts,
     choose_blocks,
+    has_small_tiles,
 )
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder import ir_types as types
@@ -201,6 +204,10 @@ class WinogradTiling:
         is_large = self._block_bytes > core.l2_bytes // 2
         return cycles + 2 * self._block_bytes / last if is_large else cycles
 
+    def cycles_with_code(self) -> float:
+        """Those with misses, where a second part of code is worth its gain only."""
+        return self.cycles_with_misses() * SECOND_PART_PENALTY ** (len(self.parts) - 1)
+
     @property
     def _blocks(self) -> int:
         return self.row_blocks * self.segments
@@ -291,16 +298,14 @@ def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     least = 2 if most_rows else _least_segments(spec)
     cuts += [(1, count) for count in range(least, most_segments + 1)]
     tilings = (
-        winograd_tiling(spec, target, *cut, fused=True)
+        winograd_tiling(spec, target, *cut, fused=True, blocks=blocks)
         for cut in cuts
         if cut[0] * across // cut[1] >= least_tiles
+        for blocks in range(1, min(MAX_BLOCKS, spec.output_blocks) + 1)
     )
-    fused = [tiling for tiling in tilings if not tiling.has_empty_segments]
-    for keeps in (False, True):
-        for wanted in (WinogradTiling.is_roomy, WinogradTiling.fits):
-            chosen = [t for t in fused if t.keeps_products == keeps and wanted(t)]
-            if chosen:
-                return _best(chosen)
+    fused = [t for t in tilings if t.fits() and not t.has_empty_segments]
+    if fused:
+        return _best(fused)
     return _phases_or_small_blocks(spec, target)
 
 
@@ -333,12 +338,13 @@ def _least_segments(spec: WinogradSpec) -> int:
 
 def _best(tilings: Sequence[WinogradTiling]) -> WinogradTiling:
     """The one with the fewest cycles; if weights are in the L2, the smallest of almost equals."""
-    cheapest = min(tilings, key=WinogradTiling.product_cycles)
-    if not cheapest.has_resident_weights:
-        return cheapest
-    most = SMALL_BLOCK_CYCLES * cheapest.product_cycles()
-    almost = [tiling for tiling in tilings if tiling.product_cycles() <= most]
-    return min(almost, key=lambda tiling: tiling.tiles)
+    costs = [tiling.cycles_with_code() for tiling in tilings]
+    least = min(costs)
+    if not tilings[costs.index(least)].has_resident_weights:
+        return tilings[costs.index(least)]
+    pairs = zip(tilings, costs, strict=True)
+    almost = [pair for pair in pairs if pair[1] <= SMALL_BLOCK_CYCLES * least]
+    return min(almost, key=lambda pair: (pair[0].tiles, pair[1]))[0]
 
 
 def winograd_tiling(
@@ -348,12 +354,22 @@ def winograd_tiling(
     segments: int = 1,
     *,
     fused: bool = False,
+    blocks: int | None = None,
 ) -> WinogradTiling:
-    """The tiling with blocks of that many tile rows, or of segments of one."""
+    """The tiling with blocks of that many tile rows, or of segments of one.
+
+    Register tiles have so many `blocks` of channels, by default the best number of them.
+    """
     model = spec.model(target)
     tiles = block_rows * -(-spec.tiles_across // segments)
-    blocks = choose_blocks(model, spec.output_blocks, [(1, tiles)])
+    blocks = blocks or choose_blocks(model, spec.output_blocks, [(1, tiles)])
     parts = channel_parts(spec.output_blocks, blocks)
     pixels = tuple(model.pixels(tiles, part.blocks) for part in parts)
-    config = WinogradConfig(block_rows, parts[0].blocks, pixels, segments, fused)
+    # All blocks of a fused kernel read the same weights, so that the last cache has them: the
+    # hardware fetches them in order, and asking is one of a step's few instructions.
+    asks = not (fused and has_small_tiles(spec.element, target))
+    prefetch = USUAL_PREFETCH if asks else 0
+    config = WinogradConfig(
+        block_rows, parts[0].blocks, pixels, segments, fused, prefetch
+    )
     return WinogradTiling(spec, config, model, parts)
