@@ -119,12 +119,13 @@ class Worth:
 
 
 def samples_of(records: Iterable[Record], width: int) -> list[Sample]:
-    """The last times of each candidate that has so many features."""
+    """The last times of each candidate that has features: so many, those that it lacks are 0."""
     last: dict[tuple[str, str, tuple[float, ...]], Sample] = {}
     for record in records:
         if record.warm and record.cold:
             given = record.features or ()
-            if len(given) == width:
+            if 0 < len(given) <= width:
+                given = [*given, *[0.0] * (width - len(given))]
                 seconds = (record.warm + record.cold) / 2
                 group = f"{record.target} {record.kernel}"
                 # A candidate keeps its place: the first is the cost model's.

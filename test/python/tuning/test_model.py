@@ -218,3 +218,11 @@ def test_samples_are_the_last_times_of_candidates() -> None:
     strange = replace(old, kernel="i", features=[1.0, 2.0])
     found = samples_of([old, other, alone, strange, replace(old, warm=1.0)], 1)
     assert [sample.seconds for sample in found] == [2.5, 3.0]
+
+
+def test_features_that_came_later_are_zero_in_older_records() -> None:
+    old = Record(VERSION, "t", "k", "K", "K()", {"rows": 1}, 2.0, 4.0, features=[1.0])
+    new = replace(old, config={"rows": 2}, features=[1.0, 3.0])
+    without = replace(old, kernel="j", features=None)
+    found = samples_of([old, new, without], 2)
+    assert [sample.features for sample in found] == [[1.0, 0.0], [1.0, 3.0]]

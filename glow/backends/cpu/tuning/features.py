@@ -129,7 +129,6 @@ FEATURES: Mapping[str, Callable[[Kernel], float]] = {
     "last width": lambda k: k.columns % k.width / k.width,
     "loads": _loads,
     "segments": lambda k: k.chosen("segments"),
-    "chunk": lambda k: k.chosen("chunk"),
     "whole rows": lambda k: k.chosen("whole_rows"),
     "block rows": lambda k: _log(k.chosen("block_rows", "row_blocks")),
     "fused": lambda k: k.chosen("fused"),
@@ -147,8 +146,10 @@ FEATURES: Mapping[str, Callable[[Kernel], float]] = {
     "lanes": lambda k: k.target.lanes(32),
     "memory": lambda k: k.target.core.memory_bytes_per_cycle,
     "L2 rate": lambda k: k.target.core.l2_bytes_per_cycle,
+    "chunk": lambda k: k.chosen("chunk"),
 }
-"""By their names, in their order."""
+"""By their names, in their order: that of a new knob is the last, and 0 where nobody turns it, so
+that records of before have it too."""
 
 
 def features(spec: Any, config: Any, target: Target) -> list[float]:
