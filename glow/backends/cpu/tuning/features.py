@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import log2, prod
 from typing import Any, cast
 
+from glow.backends.cpu.dialect.config import USUAL_PREFETCH
 from glow.backends.cpu.tuning.families import FAMILIES
 from glow.lowering.target.target import Target
 
@@ -147,6 +148,9 @@ FEATURES: Mapping[str, Callable[[Kernel], float]] = {
     "memory": lambda k: k.target.core.memory_bytes_per_cycle,
     "L2 rate": lambda k: k.target.core.l2_bytes_per_cycle,
     "chunk": lambda k: k.chosen("chunk"),
+    "prefetch": lambda k: (
+        getattr(k.config, "prefetch", USUAL_PREFETCH) - USUAL_PREFETCH
+    ),
 }
 """By their names, in their order: that of a new knob is the last, and 0 where nobody turns it, so
 that records of before have it too."""

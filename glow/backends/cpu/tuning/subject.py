@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from glow.backends.cpu.dialect.config import USUAL_PREFETCH
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
@@ -121,11 +120,7 @@ class KernelSpace:
         return replace(self.specs[kernel.key], config=config)
 
     def described(self, kernel: Tunable, config: Any) -> list[float]:
-        """The features of a configuration; none of one that fetches weights otherwise than usual,
-        which no feature tells from that.
-        """
-        if getattr(config, "prefetch", USUAL_PREFETCH) != USUAL_PREFETCH:
-            return []
+        """The features of a configuration."""
         return features(self.specs[kernel.key], config, self.target)
 
     def fields(self, configs: Mapping[str, Any]) -> Mapping[str, Any]:

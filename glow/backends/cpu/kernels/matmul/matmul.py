@@ -16,9 +16,6 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, i8, i32
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.dialect.config import (
-    USUAL_PREFETCH,
-)
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.matmul.weights import (
     PackedWeights,
@@ -114,7 +111,7 @@ class _PackedProduct:
             spec.steps,
             self.together,
             self.tile.rows,
-            spec.config.prefetch if spec.config else USUAL_PREFETCH,
+            (spec.config or spec.choose_config(target)).prefetch,
         )
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
         epilogue_operands = matrices_of(

@@ -64,3 +64,15 @@ def test_limits_that_are_equal_take_an_eighth_more_than_one_alone() -> None:
     assert 6 < cycles[4, 3] < 6.2
     assert 8.3 < cycles[14, 1] < 9
     assert 4 * 2 ** (1 / 6) < cycles[2, 4] < 4.8
+
+
+def test_one_row_of_small_tiles_asks_for_no_weights() -> None:
+    """Weights of 9 MiB pass by once and in order."""
+    for target in (NARROW, WIDE):
+        row, rows = (MatmulSpec(count, 3072, 768) for count in (1, 64))
+        assert row.fetches_weights(target)
+        assert row.choose_config(target).prefetch == (target is WIDE)
+        assert row.shared_config(target).prefetch == (target is WIDE)
+        assert rows.choose_config(target).prefetch == 1
+        names = [op.name for op in build_matmul(row, target).function.walk()]
+        assert ("memref.prefetch" in names) == (target is WIDE)
