@@ -64,8 +64,8 @@ KNOWN = {
         SHARED_LOSS SMALL_BLOCK_CYCLES STORES TABLE_LOADS TAP_LOOPS TILE_BLOCKS TOUCHED_PER_CYCLE
         WINOGRAD_MARGIN WORTHWHILE _A_TRAFFIC _B_TRAFFIC _LOOP_EXITS _STORES
     """,
-    "how far ahead data is asked for: more than any memory takes, which costs little": """
-        CHANNELS_AHEAD MOST_PREFETCH NEAR USUAL_PREFETCH _STEPS_AHEAD
+    "how far ahead data is asked for: more than any memory takes, which costs little, or where": """
+        CHANNELS_AHEAD MOST_PREFETCH NEAR STREAMS USUAL_PREFETCH _STEPS_AHEAD
     """,
     "how much memory may be used: stacks, scratch, weights, caches on disk": """
         BAND_BYTES MOST_BYTES

@@ -50,8 +50,15 @@ from glow.tuning.records import (
 
 TARGET = PRESETS["avx512"]
 SPEC = MatmulSpec(128, 384, 1536, has_bias=True)
-OWN = {"rows": 8, "blocks": 3, "cut": "auto", "prefetch": 1, "matrix_tiles": False}
-OTHER = {"rows": 4, "blocks": 2, "cut": "rows", "prefetch": 0, "matrix_tiles": False}
+OWN = {
+    "rows": 8,
+    "blocks": 3,
+    "cut": "auto",
+    "prefetch": 1,
+    "matrix_tiles": False,
+    "streams": 1,
+}
+OTHER = {**OWN, "rows": 4, "blocks": 2, "cut": "rows", "prefetch": 0}
 
 
 @pytest.fixture

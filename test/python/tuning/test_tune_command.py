@@ -53,6 +53,7 @@ def test_a_search_writes_records_and_resumes(
         "cut",
         "prefetch",
         "matrix_tiles",
+        "streams",
     }
     assert record["warm"] > 0
     assert record["cold"] > 0

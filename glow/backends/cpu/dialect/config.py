@@ -15,11 +15,13 @@ class Panels:
     """The order of packed weights: panels of so many registers of columns, each front to back.
 
     `by_block`: those of a Winograd convolution have the channels outermost, then the positions.
+    `streams`: a panel is so many parts, each with some of its registers front to back.
     """
 
     blocks: int
     lanes: int
     by_block: bool = False
+    streams: int = 1
 
 
 CUTS = ("auto", "rows", "columns")
@@ -48,7 +50,8 @@ class MatmulConfig:
 
     `cut`: what threads share, tiles of `rows` or of `columns`; `auto` is what the machine model
     says of the kernel with its epilogue. `matrix_tiles`: the CPU's matrix tiles (AMX) compute the
-    register tile, through the stack.
+    register tile, through the stack. `streams`: of one row, the parts of a tile's blocks whose
+    weights lie one after the other in memory, and are read side by side.
     """
 
     rows: int
@@ -56,6 +59,7 @@ class MatmulConfig:
     cut: str = "auto"
     prefetch: Count = USUAL_PREFETCH
     matrix_tiles: bool = False
+    streams: int = 1
 
 
 @dataclass(frozen=True)

@@ -254,7 +254,8 @@ def config_attributes(config: object, lanes: int | None = None) -> dict[str, Att
 def _panels_for(config: object, lanes: int) -> Panels:
     """The panels that a configuration reads."""
     by_block = isinstance(config, WinogradConfig) and config.fused
-    return Panels(cast("Panels", config).blocks, lanes, by_block)
+    streams = config.streams if isinstance(config, MatmulConfig) else 1
+    return Panels(cast("Panels", config).blocks, lanes, by_block, streams)
 
 
 def check_panels(attributes: Attributes) -> None:
@@ -268,6 +269,11 @@ def check_panels(attributes: Attributes) -> None:
         wanted.blocks == panels.blocks,
         f"a tile of {wanted.blocks} blocks cannot read panels of {panels.blocks}: "
         "the weights would have to be packed anew",
+    )
+    fail_unless(
+        wanted.streams == panels.streams,
+        f"{wanted.streams} streams cannot read panels of {panels.streams}: the weights would have "
+        "to be packed anew",
     )
     fail_unless(
         wanted == panels,

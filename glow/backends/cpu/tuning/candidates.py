@@ -37,7 +37,7 @@ from glow.backends.cpu.kernels.convolution.direct_conv import DirectConvSpec, Pi
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
-from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul_spec import STREAMS, MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
@@ -216,6 +216,9 @@ def _matmul(
             yield MatmulConfig(each.rows, each.blocks, matrix_tiles=True)
     if first.matrix_tiles and not exact:
         return
+    if spec.rows == 1 and not exact:
+        for streams in (STREAMS, 1):
+            yield replace(first, streams=streams, prefetch=0)
     for each in tiles_like(tile, sizes, target, exact=exact):
         yield MatmulConfig(each.rows, each.blocks)
 

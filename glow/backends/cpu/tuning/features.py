@@ -151,6 +151,7 @@ FEATURES: Mapping[str, Callable[[Kernel], float]] = {
     "prefetch": lambda k: (
         getattr(k.config, "prefetch", USUAL_PREFETCH) - USUAL_PREFETCH
     ),
+    "streams": lambda k: getattr(k.config, "streams", 1) - 1,
 }
 """By their names, in their order: that of a new knob is the last, and 0 where nobody turns it, so
 that records of before have it too."""

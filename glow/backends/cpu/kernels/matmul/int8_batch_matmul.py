@@ -113,6 +113,8 @@ class Int8BatchMatmulSpec(DynamicBatchMatmul):
             return f"the cut {self.config.cut}: threads share matrices"
         if self.config is not None and self.config.prefetch != USUAL_PREFETCH:
             return f"a prefetch of {self.config.prefetch}: no weights are fetched ahead"
+        if self.config is not None and self.config.streams != 1:
+            return f"{self.config.streams} streams: panels are on the stack"
         return wrong_tile(tile, self.rows, target)
 
 

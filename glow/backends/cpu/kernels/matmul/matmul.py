@@ -69,14 +69,17 @@ def pack_matmul_weights(
     size = spec.packed_elements(target)
     packed = np.empty(size, weights.dtype) if out is None else out
     end = split.groups * spec.depth * width
-    groups = packed[:end].reshape(split.groups, spec.steps, width, spec.group)
+    streams = spec.streams(target)
+    width //= streams
+    count = split.groups * streams
+    parts = packed[:end].reshape(count, spec.steps, width, spec.group)
     # One copy from either order: intermediate arrays would cost a large layer seconds.
-    for number, group in enumerate(groups):
+    for number, part in enumerate(parts):
         columns = matrix[:, number * width : (number + 1) * width]
-        fill_columns(group, columns)
+        fill_columns(part, columns)
     if end < packed.size:
         rest = packed[end:].reshape(spec.steps, -1, spec.group)
-        fill_columns(rest, matrix[:, split.groups * width :])
+        fill_columns(rest, matrix[:, len(parts) * width :])
     return packed
 
 
@@ -104,7 +107,10 @@ class _PackedProduct:
             builder, a_buffer, spec.a_strides, (spec.rows, spec.depth), lanes
         )
         inner = 1 if spec.widens else spec.group
-        self.b = PackedWeights(builder, b_buffer, spec.steps, self.split, inner)
+        streams = spec.streams(target)
+        self.b = PackedWeights(
+            builder, b_buffer, spec.steps, self.split, inner, streams
+        )
         self.prefetch = PanelPrefetch(
             builder,
             b_buffer,
@@ -154,7 +160,7 @@ class _PackedProduct:
             self.results.fetch(row, self.tile.rows, group)
         panel = self.spec.steps * group.blocks * self.split.lanes
         following = self.builder.mul(self.builder.add(unit, 1), panel)
-        prefetch = self.prefetch.at(following, group, row)
+        prefetch = self.prefetch.at(following, group, row, self.b.streams(group))
         matrix = self.spec.matrix_tile(group.blocks, self.builder.target)
         if matrix is not None:
             self._multiply_tiles(matrix, (unit, group), row, prefetch)

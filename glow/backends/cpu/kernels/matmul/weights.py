@@ -7,6 +7,7 @@ what one dot-product instruction takes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -31,7 +32,10 @@ def fill_columns(target: np.ndarray, columns: np.ndarray) -> None:
 
 
 class PackedWeights:
-    """Reads the rows of the packed matrix."""
+    """Reads the rows of the packed matrix.
+
+    With `streams`, a group of columns is so many parts, `[streams][K][blocks / streams][lanes]`.
+    """
 
     def __init__(
         self,
@@ -40,11 +44,15 @@ class PackedWeights:
         steps: int,
         split: ColumnSplit,
         group: int = 1,
+        streams: int = 1,
     ) -> None:
         self.builder = builder
         self.split = split
         self.inner = () if group == 1 else (group,)
         whole = (split.groups, steps, split.blocks, split.lanes, *self.inner)
+        self.parts = streams
+        if streams > 1:
+            whole = (split.groups, streams, steps, split.blocks // streams, split.lanes)
         rest = split.rest
         self.whole = builder.reinterpret(buffer, whole) if split.groups else buffer
         if rest is not None:
@@ -54,11 +62,28 @@ class PackedWeights:
 
     def read(self, unit: Index, group: ColumnGroup, k: Index) -> SSAValue:
         """The rows of step k of a group of columns, [blocks, lanes] or [blocks, lanes, 2]."""
+        if self.streams(group) > 1:
+            return self._side_by_side(unit, k)
         shape = (group.blocks, self.split.lanes, *self.inner)
         inside = (0,) * len(shape)
         memory, outer = self.place(unit, group)
         axes = tuple(range(len(outer) + 1, len(outer) + 1 + len(shape)))
         return self.builder.transfer_read(memory, (*outer, k, *inside), shape, axes)
+
+    def streams(self, group: ColumnGroup) -> int:
+        """The parts of a group of columns; a last, narrower one is not divided."""
+        return 1 if group == self.split.rest else self.parts
+
+    def _side_by_side(self, unit: Index, k: Index) -> SSAValue:
+        """[blocks, lanes] of all parts."""
+        b, blocks, lanes = self.builder, self.split.blocks, self.split.lanes
+        element = types.element_of(self.whole)
+        rows = b.constant(0, types.vector_type((blocks, lanes), element))
+        for block in range(blocks):
+            part, inside = divmod(block, blocks // self.parts)
+            row = b.vector_load(lanes, self.whole, unit, part, k, inside, 0)
+            rows = b.insert(row, rows, block)
+        return rows
 
     def rows(
         self, unit: Index, group: ColumnGroup
@@ -108,13 +133,18 @@ class PanelPrefetch:
         self.tile_rows = tile_rows
         self.distance = distance
 
-    def at(self, next_panel: Index, group: ColumnGroup, row: Index) -> _StepBody:
-        """What each step of the tile in that row does; the panel is a 32-bit word's index."""
+    def at(
+        self, next_panel: Index, group: ColumnGroup, row: Index, streams: int = 1
+    ) -> _StepBody:
+        """What each step of the tile in that row does; the panel is a 32-bit word's index.
+
+        `streams`: the parts of the panel, in each of which a step reads some of its blocks.
+        """
         builder, lanes = self.builder, self.builder.target.lanes(32)
         if not self.distance:
             return lambda k: None
         if self.tiles == 1:
-            return self._ahead(next_panel, group)
+            return self._ahead(next_panel, group, streams)
         if self.tiles < group.blocks:
             return lambda k: None
         panel = self.depth * group.blocks * lanes
@@ -130,18 +160,20 @@ class PanelPrefetch:
         element = self.builder.mul(word, self.word)
         self.builder.prefetch(self.buffer, element, locality=3)
 
-    def _ahead(self, next_panel: Index, group: ColumnGroup) -> _StepBody:
+    def _ahead(self, next_panel: Index, group: ColumnGroup, streams: int) -> _StepBody:
         """Asks for the whole row of the panel that is read some steps later."""
         builder, lanes = self.builder, self.builder.target.lanes(32)
         (elements,) = types.shape_of(self.buffer)
         if _WORD_BYTES * elements <= builder.target.l2_bytes * self.word:
             return lambda k: None
-        width, steps = group.blocks * lanes, self.distance * _STEPS_AHEAD
-        start = builder.add(next_panel, (steps - self.depth) * width)
+        blocks, steps = group.blocks // streams, self.distance * _STEPS_AHEAD
+        width = blocks * lanes
+        panel = builder.sub(next_panel, self.depth * group.blocks * lanes)
 
         def fetch(k: Index) -> None:
-            row = builder.add(start, builder.mul(k, width))
-            for block in range(group.blocks):
-                self._fetch(builder.add(row, block * lanes))
+            row = builder.add(panel, builder.mul(builder.add(k, steps), width))
+            for part, block in product(range(streams), range(blocks)):
+                inside = (part * self.depth * blocks + block) * lanes
+                self._fetch(builder.add(row, inside))
 
         return fetch

@@ -14,7 +14,7 @@ from support.kernels.kernel_testing import (
     run_kernel,
     with_transposed_b,
 )
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import bf16, f32, i8
 
 from glow.backends.cpu.dialect.config import MatmulConfig
 from glow.backends.cpu.kernels.elementwise import activations
@@ -74,6 +74,45 @@ def test_matmul(rows: int, columns: int, depth: int, fused: bool) -> None:
         np.ascontiguousarray(b.T), spec, TARGET, transposed=True
     )
     np.testing.assert_array_equal(packed, transposed)
+
+
+@pytest.mark.parametrize("columns", [64, 300, 1024])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_streams_change_where_weights_lie_and_no_sum(
+    columns: int, transposed: bool
+) -> None:
+    """Groups of four blocks of columns, and a rest that is not divided."""
+    row, weights, bias = normal(1, 67), normal(67, columns), normal(columns)
+    given = np.ascontiguousarray(weights.T) if transposed else weights
+    plain = MatmulConfig(1, 4)
+    results: list[np.ndarray] = []
+    for config in (
+        plain,
+        replace(plain, streams=2),
+        replace(plain, streams=4, prefetch=0),
+        replace(plain, streams=4),
+    ):
+        spec = MatmulSpec(1, columns, 67, True, config=config)
+        assert spec.wrong_config(TARGET) is None
+        packed = pack_matmul_weights(given, spec, TARGET, transposed=transposed)
+        out = np.full((1, columns), np.nan, np.float32)
+        results += run_kernel(build_matmul(spec, TARGET), [out], [row, packed, bias])
+    exact = row.astype(np.float64) @ weights + bias
+    assert relative_error(results[0], exact) < 2e-6
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
+
+
+def test_products_that_have_no_streams() -> None:
+    four = MatmulConfig(1, 4, streams=4)
+    for spec in (
+        MatmulSpec(2, 300, 64, config=replace(four, rows=2)),
+        MatmulSpec(1, 300, 64, config=replace(four, streams=3)),
+        MatmulSpec(1, 300, 64, element=bf16, config=four),
+        MatmulSpec(1, 300, 64, element=i8, config=four),
+        MatmulSpec(1, 300, 64, widens=True, config=four),
+    ):
+        assert "streams" in str(spec.wrong_config(TARGET))
 
 
 SCALE_ROWS = RegionEpilogue(
