@@ -18,8 +18,8 @@ from glow.lowering.type_guards import is_integer
 NORM = 6
 """A step takes the sixth root of the sum of the sixth powers of its limits: one limit alone, and
 an eighth more than either where two are equal. Fitted to register tiles on a Zen 3, a Zen 4 and a
-Xeon of the class of Sapphire Rapids: by records what is chosen takes 2.4, 1.5 and 2.8 % longer
-than the best, by the largest limit 3.5, 1.5 and 4.0 %."""
+Xeon of the class of Sapphire Rapids: by records what is chosen takes 3.5, 1.5 and 2.8 % longer
+than the best, by the largest limit 3.4, 1.5 and 4.0 %."""
 
 LOOP_EXITS = 1
 """Mispredicted ends of the loops of a tile, which are those of long ones: over its channels."""

@@ -220,7 +220,10 @@ def _matmul(
         for streams in (STREAMS, 1):
             yield replace(first, streams=streams, prefetch=0)
     for each in tiles_like(tile, sizes, target, exact=exact):
-        yield MatmulConfig(each.rows, each.blocks)
+        streams = first.streams if each.blocks % first.streams == 0 else 1
+        yield MatmulConfig(
+            each.rows, each.blocks, prefetch=first.prefetch, streams=streams
+        )
 
 
 def _int8_batch_matmul(
