@@ -146,7 +146,7 @@ def _tile_cycles(tile: Tile, blocks: int, depth: int, core: Core) -> float:
     registers = tile.rows * blocks
     arithmetic = max(
         registers / core.fma_per_cycle,
-        core.load_cycles(tile.rows, blocks),
+        (tile.rows + blocks) / core.loads_per_cycle,
         core.fma_latency / tile.unroll(core),
     )
     traffic = _A_TRAFFIC * tile.rows + _B_TRAFFIC * blocks
