@@ -50,8 +50,15 @@ class LoopBuilder(MemoryBuilder):
         step: int,
         carried: Sequence[SSAValue],
         body: CarryBody,
+        together: int = 1,
     ) -> Sequence[SSAValue]:
-        """The carried values after a loop whose body maps them to their next ones."""
+        """The carried values after a loop whose body maps them to their next ones.
+
+        So many steps follow each other in it `together`, and behind it those that are left; bounds
+        are numbers then.
+        """
+        if together > 1:
+            return self._carry_together(low, high, step, carried, body, together)
         if isinstance(low, int) and isinstance(high, int) and low + step >= high:
             return body(low, carried) if low < high else carried
         carried_types = [value.type for value in carried]
@@ -64,6 +71,30 @@ class LoopBuilder(MemoryBuilder):
             scf.ForOp, (*bounds, *carried), carried_types, {}, [Region(block)]
         )
         return loop.results
+
+    def _carry_together(
+        self,
+        low: Index,
+        high: Index,
+        step: int,
+        carried: Sequence[SSAValue],
+        body: CarryBody,
+        together: int,
+    ) -> Sequence[SSAValue]:
+        assert isinstance(low, int)
+        assert isinstance(high, int)
+
+        def bodies(first: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            for number in range(together):
+                values = body(self.add(first, number * step), values)
+            return values
+
+        stride = step * together
+        end = low + max(0, high - low) // stride * stride
+        carried = self.carry(low, end, stride, carried, bodies)
+        for position in range(end, high, step):
+            carried = body(position, carried)
+        return carried
 
     def tiles(self, low: int, high: int, size: int, body: Body) -> None:
         """Runs the body at the origins of tiles covering [low, high); the last one overlaps.

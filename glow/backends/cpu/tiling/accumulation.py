@@ -100,7 +100,6 @@ def accumulate(
 ) -> SSAValue:
     """The sum over k < depth of the products of `factors(k)`, vectors of that shape."""
     unroll = min(unroll, depth)
-    run = unroll * _bodies(builder.target, shape, sums.element)
     zero = builder.constant(0, types.vector_type(shape, sums.element))
 
     def step(k: Index, accumulator: SSAValue) -> SSAValue:
@@ -109,15 +108,9 @@ def accumulate(
     def body(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [step(builder.add(k, u), value) for u, value in enumerate(carried)]
 
-    def bodies(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        for first in range(0, run, unroll):
-            carried = body(builder.add(k, first), carried)
-        return carried
-
-    in_loop, whole = depth - depth % run, depth - depth % unroll
-    totals = list(builder.carry(0, in_loop, run, [zero] * unroll, bodies))
-    for k in range(in_loop, whole, unroll):
-        totals = list(body(k, totals))
+    whole, zeros = depth - depth % unroll, [zero] * unroll
+    together = _bodies(builder.target, shape, sums.element)
+    totals = list(builder.carry(0, whole, unroll, zeros, body, together))
     for k in range(whole, depth):
         totals[0] = step(k, totals[0])
     while len(totals) > 1:

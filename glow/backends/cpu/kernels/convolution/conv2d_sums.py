@@ -224,11 +224,7 @@ class ConvSums:
             return [self.product(b, pixel(k), weight, values[0])]
 
         steps = -(-lanes // group)
-        if not unrolled:
-            return b.carry(0, steps, 1, values, step)
-        for k in range(steps):
-            values = step(k, values)
-        return values
+        return b.carry(0, steps, 1, values, step, together=steps if unrolled else 1)
 
     def _unrolls(self, part: ChannelPart, tile: Tile) -> bool:
         """Whether steps follow each other without a loop, in tiles that most of the time goes to.

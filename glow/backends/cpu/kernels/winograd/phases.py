@@ -173,11 +173,10 @@ class ProductPhase:
 
         def steps(block: Index, lanes: int, values: Carried) -> Carried:
             fetch_patches(block)
-            if not unrolls:
-                return b.carry(0, lanes, 1, values, lambda i, v: step(block, i, v))
-            for lane in range(lanes):
-                values = step(block, lane, values)
-            return values
+            together = lanes if unrolls else 1
+            return b.carry(
+                0, lanes, 1, values, lambda i, v: step(block, i, v), together
+            )
 
         full, rest = divmod(spec.in_channels, spec.lanes)
         zero = b.constant(0.0, types.vector_type(shape, spec.element))
