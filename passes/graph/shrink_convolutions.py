@@ -1,17 +1,16 @@
-"""Convolutions that make one pixel need no strides, no padding and no unseen weights.
+"""Convolutions need no weights that meet padding alone, nor strides of a single step.
 
-Where the result is 1 x 1, the window stands in one place: strides mean nothing, rows and
-columns of the filter that lie in the padding are multiplied by zeros, and the image may
-have a border that no weight sees.
+Filters with far dilations on small images, and those that stand in one place, have rows and
+columns that meet zeros wherever they stand: these and their padding go.
 
-    %1 = glow.conv2d %x, %w pads [1, 1, 1, 1] strides [2, 2] : tensor<1x4x1x1xf32>   // 2x2
+    %1 = glow.conv2d %x, %w pads [9, 1, 9, 1] dilations [9, 1] : tensor<1x4x8x8xf32>   // 3x3
   becomes
-    %1 = glow.conv2d %x, %w.inner : tensor<1x4x1x1xf32>                             // 2x2
+    %1 = glow.conv2d %x, %w.inner pads [0, 1, 0, 1] : tensor<1x4x8x8xf32>              // 1x3
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
@@ -24,55 +23,101 @@ from glow.passes.rewriting.patterns import RewritePass
 
 
 @dataclass(frozen=True)
-class Seen:
-    """The part [first, end) of a filter's rows or columns that lies on the image."""
+class Axis:
+    """How a filter moves over an image along one of the two axes."""
 
-    first: int
-    end: int
+    extent: int
+    """The image's."""
+    steps: int
+    """In how many places the filter stands: the result's extent."""
+    taps: range
+    """Those of the whole filter's weights that it has."""
+    stride: int
+    dilation: int
+    before: int
+    after: int
 
     @staticmethod
-    def of(extent: int, kernel: int, before: int) -> Seen:
-        """What `kernel` taps see that start `before` pixels outside of the image."""
-        return Seen(min(before, kernel), max(min(kernel, extent + before), 0))
+    def all_of(op: glow.Conv2dOp) -> list[Axis]:
+        """The rows and the columns of a convolution."""
+        view = op.attributes_view()
+        strides, dilations = view.ints("strides"), view.ints("dilations")
+        pads = view.ints("pads")
+        extents, kernel = shape_of(op.input)[2:], shape_of(op.weights)[2:]
+        steps = shape_of(op.result)[2:]
+        return [
+            Axis(
+                extents[n],
+                steps[n],
+                range(kernel[n]),
+                strides[n],
+                dilations[n],
+                pads[n],
+                pads[n + 2],
+            )
+            for n in range(2)
+        ]
+
+    def shrunk(self) -> Axis:
+        """The axis without what has no effect; itself where it has nothing of that, or where
+        a smaller filter would stand in more places.
+        """
+        taps = self._on_image()
+        stride = 1 if self.steps == 1 else self.stride
+        if not taps or (taps == self.taps and stride == self.stride):
+            return self
+        dilation = 1 if len(taps) == 1 else self.dilation
+        before = self.before - taps.start * self.dilation
+        reached = (self.steps - 1) * stride + (len(taps) - 1) * dilation + 1
+        after = max(0, reached - self.extent - before)
+        if before < 0 or self.extent + before + after - reached >= stride:
+            return self
+        return replace(
+            self,
+            taps=taps,
+            stride=stride,
+            dilation=dilation,
+            before=before,
+            after=after,
+        )
+
+    def _on_image(self) -> range:
+        """The taps from the first to the last that are on the image in some place."""
+        seen: list[int] = []
+        for tap in self.taps:
+            first = tap * self.dilation - self.before
+            step = max(0, -(first // self.stride))
+            if step < self.steps and first + step * self.stride < self.extent:
+                seen.append(tap)
+        return range(seen[0], seen[-1] + 1) if seen else range(0)
 
 
 def shrink(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
-    """The convolution without what has no effect on its one pixel."""
+    """The convolution without what has no effect on its result."""
     assert isinstance(op, glow.Conv2dOp)
-    view, weights = op.attributes_view(), stored_value(op.weights)
-    plane, kernel = shape_of(op.input)[2:], shape_of(op.weights)[2:]
-    if shape_of(op.result)[2:] != (1, 1) or view.ints("dilations") != (1, 1):
+    axes = Axis.all_of(op)
+    rows, columns = (axis.shrunk() for axis in axes)
+    if [rows, columns] == axes or (weights := stored_value(op.weights)) is None:
         return None
-    pads = view.ints("pads")
-    rows, columns = (Seen.of(plane[n], kernel[n], pads[n]) for n in range(2))
-    whole = (rows, columns) == (Seen(0, kernel[0]), Seen(0, kernel[1]))
-    if whole and not any(pads) and view.ints("strides") == (1, 1):
-        return None
-    visible = rows.first < rows.end and columns.first < columns.end
-    if weights is None or not visible or not _ends_with_image(plane, kernel, pads):
-        return None
-    attributes = {**attributes_of(op), "strides": [1, 1], "pads": [0, 0, 0, 0]}
-    inner = weights[:, :, rows.first : rows.end, columns.first : columns.end]
+    attributes = {
+        **attributes_of(op),
+        "strides": [rows.stride, columns.stride],
+        "dilations": [rows.dilation, columns.dilation],
+        "pads": [rows.before, columns.before, rows.after, columns.after],
+    }
+    inner = weights[
+        :, :, rows.taps.start : rows.taps.stop, columns.taps.start : columns.taps.stop
+    ]
     value = op.weights
-    if not whole:
+    if inner.shape != weights.shape:
         name = f"{name_of(op.weights)}.inner"
         value = builder.constant_like(op.weights, inner.copy(), name)
     operands = [op.input, value, *op.inputs[2:]]
     return builder.substitute(glow.Conv2dOp, operands, attributes)
 
 
-def _ends_with_image(
-    plane: tuple[int, ...], kernel: tuple[int, ...], pads: tuple[int, ...]
-) -> bool:
-    """Whether the seen part of the filter is as large as the image.
-
-    Only then is the one pixel of the smaller window the only one.
-    """
-    return all(kernel[n] - pads[n] >= plane[n] for n in range(2))
-
-
 class ShrinkConvolutionsPass(RewritePass):
-    """Drop strides, padding and weights without effect."""
+    """Drop weights that meet padding alone, and strides of a single step."""
 
     name = "shrink-convolutions"
     preserves = VALUES

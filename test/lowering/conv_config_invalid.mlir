@@ -74,9 +74,9 @@ func.func @zero(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3
 
 // -----
 
-func.func @whole(%x: memref<1x1x14x14x16xf32>, %w: memref<12800xf32>, %b: memref<2x16xf32>, %y: memref<1x2x14x14x16xf32>) {
-  // expected-error @below {{instr.cpu.conv2d cannot have whole rows in tiles of 1 pixels: more than two of a row's tiles reach its borders}}
-  instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 32 config #cpu.conv_config<blocks = 2, pixels = [1], whole_rows = true> panels #cpu.panels<blocks = 2, lanes = 16> kernel [5, 5] pads [2, 2, 2, 2]
+func.func @whole(%x: memref<1x1x14x40x16xf32>, %w: memref<10752xf32>, %b: memref<2x16xf32>, %y: memref<1x2x14x40x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have whole rows in tiles of 1 pixels: only floats have them, where at most 16 of a row's tiles reach its borders}}
+  instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 32 config #cpu.conv_config<blocks = 2, pixels = [1], whole_rows = true> panels #cpu.panels<blocks = 2, lanes = 16> kernel [1, 21] pads [0, 10, 0, 10]
   func.return
 }
 

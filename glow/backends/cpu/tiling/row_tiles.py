@@ -3,14 +3,17 @@
 The traversal of `window.py` leaves columns with taps in the padding to vertical tiles, and its
 rows are shorter than what register tiles divide: 54 pixels of 56. Here the first and the last
 tile of a row are bodies of their own: at each tap they know which of their pixels have it inside
-the image, and compute those. Every pixel sees its taps in the same order.
+the image, and compute those. Far dilations have more such tiles, up to all of a row. Every pixel
+sees its taps in the same order.
 
 On planes of few pixels tiles take one pixel of many images instead.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import prod
+from typing import NamedTuple
 
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.window import (
@@ -21,12 +24,40 @@ from glow.lowering.loop_builder.window import (
     Window,
 )
 
+MOST_BORDER_TILES = 16
+"""Of a row, each of which is code of its own."""
+
+
+class BorderTile(NamedTuple):
+    """A tile of a row that has border columns, or fewer pixels than the others."""
+
+    number: int
+    first: int
+    pixels: int
+
 
 def takes_whole_rows(window: Window, pixels: int) -> bool:
-    """Whether of a row's tiles of that many pixels only the outer two reach border columns."""
+    """Whether few of a row's tiles of that many pixels reach border columns."""
+    return len(border_tiles(window, pixels)) <= MOST_BORDER_TILES
+
+
+def border_tiles(window: Window, pixels: int) -> list[BorderTile]:
+    """The tiles of a row that are bodies of their own, from left to right."""
     (low, high), width = window.interior(1), window.output[1]
-    tiles = -(-width // pixels)
-    return tiles < 3 or (
+    tiles, rest = -(-width // pixels), last_pixels(window, pixels)
+    last = BorderTile(tiles - 1, width - rest, rest)
+    if not window.side_columns():
+        return [last] if rest < pixels else []
+    if _has_outer_two(window, pixels):
+        return [BorderTile(0, 0, pixels), last][-tiles:]
+    before = (BorderTile(n, n * pixels, pixels) for n in range(tiles - 1))
+    return [t for t in before if t.first < low or t.first + pixels > high] + [last]
+
+
+def _has_outer_two(window: Window, pixels: int) -> bool:
+    """Whether of a row's tiles only the first and the last reach border columns."""
+    (low, high), width = window.interior(1), window.output[1]
+    return width <= 2 * pixels or (
         low <= pixels and low + pixels <= high and width - high <= pixels
     )
 
@@ -38,7 +69,8 @@ def last_pixels(window: Window, pixels: int) -> int:
     """
     width = window.output[1]
     rest = width - (-(-width // pixels) - 1) * pixels
-    return rest if width - rest <= window.interior(1)[1] else min(width, pixels)
+    whole = width - rest <= window.interior(1)[1] or not _has_outer_two(window, pixels)
+    return rest if whole else min(width, pixels)
 
 
 def inside_taps(window: Window, first: int, pixels: int) -> tuple[ColumnTaps, ...]:
@@ -164,33 +196,33 @@ class RowTraversal:
 
     def _row(self, b: LoopBuilder, row: Index, segment: Index, body: TileBody) -> None:
         """The tiles of a segment of a row."""
-        tiles, rest = self.row_tiles, last_pixels(self.window, self.pixels)
+        tiles = self.row_tiles
         row_taps = self.window.taps(b, 0, row)
 
-        def border(first: int, pixels: int) -> None:
-            groups = inside_taps(self.window, first, pixels)
-            body(Tile(row, first, pixels, False, row_taps, (0, 0), groups))
+        def border(tile: BorderTile) -> None:
+            groups = inside_taps(self.window, tile.first, tile.pixels)
+            body(Tile(row, tile.first, tile.pixels, False, row_taps, (0, 0), groups))
 
         def inner(number: Index) -> None:
             body(self._interior(b, row, number, row_taps))
 
-        def others(number: Index) -> None:
-            first = self.window.output[1] - rest
-            is_last = b.compare("eq", number, tiles - 1)
-            b.if_(is_last, lambda: border(first, rest), lambda: inner(number))
+        borders = border_tiles(self.window, self.pixels)
 
-        def tile(number: Index) -> None:
-            if not self.window.side_columns():
-                (inner if rest == self.pixels else others)(number)
-                return
-            is_first = b.compare("eq", number, 0)
-            b.if_(is_first, lambda: border(0, self.pixels), lambda: others(number))
+        def tile(number: Index, which: Sequence[BorderTile]) -> None:
+            if not which:
+                inner(number)
+            elif len(which) == 1 and len(borders) == tiles:
+                border(which[0])
+            else:
+                one, *others = which
+                is_one = b.compare("eq", number, one.number)
+                b.if_(is_one, lambda: border(one), lambda: tile(number, others))
 
         first, last = b.share(tiles, segment, self.segments)
         if tiles == self.segments:
-            tile(first)
+            tile(first, borders)
         else:
-            b.loop(first, last, 1, tile)
+            b.loop(first, last, 1, lambda number: tile(number, borders))
 
     def _interior(
         self, b: LoopBuilder, row: Index, number: Index, row_taps: Range

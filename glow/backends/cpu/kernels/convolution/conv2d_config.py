@@ -27,7 +27,11 @@ from glow.backends.cpu.kernels.convolution.conv2d_spec import (
     ConvTiling,
 )
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
-from glow.backends.cpu.tiling.row_tiles import takes_whole_rows, tap_pixels
+from glow.backends.cpu.tiling.row_tiles import (
+    MOST_BORDER_TILES,
+    takes_whole_rows,
+    tap_pixels,
+)
 from glow.backends.cpu.tiling.tiles import (
     ChannelPart,
     TileModel,
@@ -301,8 +305,8 @@ def _wrong(spec: Conv2dSpec, target: Target) -> Iterator[str]:
                 )
     if config.whole_rows and not _allows_whole_rows(spec, config.pixels):
         yield (
-            f"whole rows in tiles of {config.pixels[0]} pixels: more than two of a row's tiles "
-            "reach its borders"
+            f"whole rows in tiles of {config.pixels[0]} pixels: only floats have them, where at "
+            f"most {MOST_BORDER_TILES} of a row's tiles reach its borders"
         )
     if config.segments > max(1, row):
         yield f"{config.segments} segments: a row has {row} pixels"

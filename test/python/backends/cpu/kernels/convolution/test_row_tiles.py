@@ -22,8 +22,9 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
     pack_conv_weights,
 )
 from glow.backends.cpu.tiling.row_tiles import (
+    MOST_BORDER_TILES,
+    border_tiles,
     inside_taps,
-    last_pixels,
     takes_whole_rows,
 )
 from glow.lowering.loop_builder.window import Window
@@ -34,7 +35,7 @@ SAME = (1, 1, 1, 1)
 
 def random_window(rng: np.random.Generator) -> Window:
     width, kernel = int(rng.integers(1, 60)), int(rng.integers(1, 8))
-    stride, dilation = int(rng.integers(1, 4)), int(rng.integers(1, 3))
+    stride, dilation = int(rng.integers(1, 4)), int(rng.integers(1, 7))
     left, right = map(int, rng.integers(0, kernel * dilation, 2))
     return Window(
         (1, width), (1, kernel), (1, stride), (1, dilation), (0, left, 0, right)
@@ -68,29 +69,29 @@ def test_border_tiles_have_the_taps_inside() -> None:
         assert found == [taps_of(window, first + pixel) for pixel in range(pixels)]
 
 
-def test_inner_tiles_reach_no_border() -> None:
+def test_tiles_cover_rows_and_inner_ones_reach_no_border() -> None:
     rng = np.random.default_rng(1)
-    counts = [0, 0]
-    for _ in range(2000):
+    counts = [0, 0, 0]
+    for _ in range(3000):
         window = random_window(rng)
         width = window.output[1]
         if width < 1:
             continue
         pixels = int(rng.integers(1, width + 1))
-        whole = takes_whole_rows(window, pixels)
-        counts[whole] += 1
-        tiles = -(-width // pixels)
-        if not whole or tiles < 3:
-            continue
-        low, high = window.interior(1)
-        starts = [min(k * pixels, high - pixels) for k in range(1, tiles - 1)]
+        tiles, (low, high) = -(-width // pixels), window.interior(1)
+        borders = border_tiles(window, pixels)
+        counts[min(len(borders), 3) - 1] += bool(borders)
+        numbers = [border.number for border in borders]
+        assert numbers == sorted(set(numbers))
+        inner = set(range(tiles)) - set(numbers)
+        starts = [min(n * pixels, high - pixels) for n in inner]
         assert all(low <= start for start in starts)
-        last = last_pixels(window, pixels)
-        covered = {
-            column for start in (0, *starts) for column in range(start, start + pixels)
-        } | set(range(width - last, width))
-        assert covered == set(range(width))
-        assert last == pixels or (tiles - 1) * pixels + last == width
+        spans = [(start, pixels) for start in starts] + [b[1:] for b in borders]
+        covered = [column for first, n in spans for column in range(first, first + n)]
+        assert set(covered) == set(range(width))
+        if len(borders) > 2:
+            assert len(covered) == width
+        assert takes_whole_rows(window, pixels) == (len(borders) <= MOST_BORDER_TILES)
     assert min(counts) > 100
 
 
@@ -107,6 +108,12 @@ SHAPES = {
     "right only": Conv2dSpec(1, 16, 32, Window((5, 33), (2, 2), pads=(0, 0, 1, 1))),
     "dilated": Conv2dSpec(
         1, 16, 24, Window((6, 31), (3, 3), dilations=(2, 2), pads=(2, 2, 2, 2))
+    ),
+    "far dilation": Conv2dSpec(
+        2, 24, 40, Window((31, 29), (3, 3), dilations=(9, 9), pads=(9, 9, 9, 9))
+    ),
+    "no inner pixel": Conv2dSpec(
+        1, 17, 16, Window((5, 30), (2, 3), dilations=(3, 17), pads=(0, 17, 3, 17))
     ),
     "plain": Conv2dSpec(
         2, 3, 40, Window((9, 89), (7, 7), (2, 2), pads=(3, 3, 3, 3)), plain_input=True
