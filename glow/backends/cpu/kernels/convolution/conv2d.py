@@ -51,6 +51,15 @@ __all__ = [
 ]
 
 
+FINISHED_REGISTERS = 4
+"""The registers of sums that a long epilogue takes at once: each takes two or three more."""
+
+
+def few_registers(pixels: int, blocks: int) -> int:
+    """The pixels of a tile that a long epilogue takes at once."""
+    return min(pixels, max(1, FINISHED_REGISTERS // blocks))
+
+
 def build_conv2d(name: str, spec: Conv2dSpec, target: Target) -> Kernel:
     """The kernel of a blocked convolution: output, input, weights, [bias], epilogue operands."""
     return Convolution(spec, target).kernel(name)
@@ -218,14 +227,21 @@ class Convolution(ConvSums):
         def channel(buffer: SSAValue) -> SSAValue:
             return b.transfer_read(buffer, (block, 0), shape[1:], (0, 1))
 
-        for first, pixels in self.finished_together(tile.pixels, part.blocks):
-            some = range(first, first + pixels)
-            self._finish(
-                b.shuffle(total, total, some) if pixels < tile.pixels else total,
-                self._moved(where, axis, first),
-                (axis, 1, 4),
-                channel,
-            )
+        def finish(sums: SSAValue, first: Index) -> None:
+            self._finish(sums, self._moved(where, axis, first), (axis, 1, 4), channel)
+
+        together = self.finished_together(tile.pixels, part.blocks)
+        if together == tile.pixels:
+            finish(total, 0)
+            return
+        scratch = b.alloca(types.memref_type(shape, self.spec.sums))
+        b.transfer_write(total, scratch, (0, 0, 0), (0, 1, 2))
+        some = (together, *shape[1:])
+
+        def pixels(first: Index) -> None:
+            finish(b.transfer_read(scratch, (first, 0, 0), some, (0, 1, 2)), first)
+
+        b.tiles(0, tile.pixels, together, pixels)
 
     def _moved(self, where: Sequence[Index], axis: int, by: int) -> list[Index]:
         """The place so many elements further along an axis."""
@@ -248,9 +264,15 @@ class Convolution(ConvSums):
         """Where the bias of a tile begins, whose first block of channels is given."""
         return block
 
-    def finished_together(self, pixels: int, blocks: int) -> Sequence[tuple[int, int]]:
-        """The runs (first, count) of a tile's pixels that the epilogue takes at once."""
-        return [(0, pixels)]
+    def finished_together(self, pixels: int, blocks: int) -> int:
+        """How many of a tile's pixels the epilogue takes at once: few where it is long.
+
+        Its values for all of them would not fit into the registers, and make a lot of code.
+        """
+        epilogue = self.spec.epilogue
+        if epilogue is None or not epilogue.is_long:
+            return pixels
+        return few_registers(pixels, blocks)
 
     def _finish(
         self,

@@ -10,7 +10,11 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.kernels.convolution.conv2d import Carried, Convolution
+from glow.backends.cpu.kernels.convolution.conv2d import (
+    Carried,
+    Convolution,
+    few_registers,
+)
 from glow.backends.cpu.kernels.convolution.conv2d_order import Position
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.tiling.accumulation import Product
@@ -23,9 +27,6 @@ from glow.lowering.loop_builder.builder import Index
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.window import Range, Tile, outside_taps
 from glow.lowering.target.target import Target
-
-FINISHED_REGISTERS = 4
-"""The registers of sums that are requantized at once: each takes two or three more."""
 
 
 def build_int8_conv2d(name: str, spec: Int8Conv2dSpec, target: Target) -> Kernel:
@@ -98,12 +99,9 @@ class Int8Convolution(Convolution):
         for number in range(count):
             b.prefetch(self.packed, b.add(start, number * register), locality=2)
 
-    def finished_together(self, pixels: int, blocks: int) -> Sequence[tuple[int, int]]:
-        """A few registers at a time."""
-        count = max(1, FINISHED_REGISTERS // blocks)
-        return [
-            (first, min(count, pixels - first)) for first in range(0, pixels, count)
-        ]
+    def finished_together(self, pixels: int, blocks: int) -> int:
+        """Few of a tile's pixels: each sum is rescaled, rounded and narrowed."""
+        return few_registers(pixels, blocks)
 
     def accumulate(
         self,
