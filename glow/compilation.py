@@ -129,7 +129,7 @@ def compile(
     `memory_limit` is the most bytes that the values between nodes may take: the order of
     work and values computed twice make room, or the error names the node that needs most.
     `weight_growth` times the bytes of all weights is what those of convolutions may grow by
-    when they are transformed for Winograd's algorithm (8 MB are always free). Raises
+    when they are transformed for Winograd's algorithm (64 MB are always free). Raises
     GlowError with one clear line for anything wrong with the model.
     """
     options = CompileOptions(

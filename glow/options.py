@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from glow.backends.backend import DEFAULT_BACKEND
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import (
+    FREE_BYTES,
     WEIGHT_GROWTH,
     check_numerics,
     check_weight_growth,
@@ -71,10 +72,12 @@ class CompileOptions:
     """The most bytes that the values between nodes may take."""
     weight_growth: float = WEIGHT_GROWTH
     """Times the bytes of all weights, what weights that are transformed for an algorithm may
-    take in addition (8 MB are always free)."""
+    take in addition (64 MB are always free, 8 in bundles)."""
 
     shares_constants: bool = False
     """Whether programs of the same weights, for other sizes, have them in common."""
+    free_weight_bytes: int = FREE_BYTES
+    """What weights that are transformed may take whatever `weight_growth` is."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "backend", backend_text(self.backend))

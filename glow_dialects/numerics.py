@@ -23,6 +23,12 @@ NUMERICS = ("exact", "default", "fast")
 WEIGHT_GROWTH = 1.0
 """The memory that transformed weights may take in addition, over that of all weights."""
 
+FREE_BYTES = 64 << 20
+"""What they may take anyway: about what a process has loaded before any network."""
+
+SCARCE_FREE_BYTES = 8 << 20
+"""The same where memory is scarce: in files that go to other machines, on small devices."""
+
 
 def check_numerics(name: str) -> str:
     """The name; raises GlowError unless it is one of `NUMERICS`."""

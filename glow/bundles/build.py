@@ -19,6 +19,7 @@ from glow.bundles.stored_numbers import quantizations
 from glow.bundles.wasm.module import check_wasm_settings, linked_module
 from glow.bundles.wasm.object_file import symbols_of
 from glow.compiler import compile_module, run_phases
+from glow.dialects.numerics import SCARCE_FREE_BYTES
 from glow.dialects.weights import clone_module
 from glow.lowering.target.program_target import split_name
 from glow.lowering.target.target import Target
@@ -41,6 +42,7 @@ def build_bundle(
         options,
         quantization=for_target(options.quantization, options.target),
         target=without_matrix_tiles(options.target),
+        free_weight_bytes=SCARCE_FREE_BYTES,
     )
     backend = get_backend(options.backend)
     planned = backend.pipeline(options).compile_from

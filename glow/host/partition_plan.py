@@ -16,9 +16,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from glow.dialects.errors import GlowError
+from glow.dialects.numerics import SCARCE_FREE_BYTES
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
 
 KERNEL_SHARE = 0.05
 """Of a device's memory, what is left to kernels: padded inputs, and what they need themselves."""
-
-FREE_BYTES = 8 << 20
-"""What transformed weights may take whatever `weight_growth` is."""
 
 
 @dataclass(frozen=True)
@@ -121,15 +120,19 @@ def plan_model(
 def part_options(options: CompileOptions, part: Part) -> CompileOptions:
     """The options that a part of a model is compiled with, behind those of the whole.
 
-    Where its device may lack the memory for weights that are transformed for an algorithm, its
-    numerics are exact, which transform none.
+    Where its device may lack the memory for weights that are transformed for an algorithm, less
+    of it is free for them; where it lacks that too, numerics are exact, which transform none.
     """
-    growth = part.constant_bytes * (1 + options.weight_growth) + FREE_BYTES
-    is_tight = part.spare_bytes is not None and part.spare_bytes < growth
+    more = part.constant_bytes * (1 + options.weight_growth)
+    free = options.free_weight_bytes
+    spare = inf if part.spare_bytes is None else part.spare_bytes
+    if spare < more + free:
+        free = min(free, SCARCE_FREE_BYTES)
     return replace(
         options,
         backend=part.backend,
-        numerics="exact" if is_tight else options.numerics,
+        numerics="exact" if spare < more + free else options.numerics,
+        free_weight_bytes=free,
         input_shapes=None,
         input_values=None,
         quantize=False,

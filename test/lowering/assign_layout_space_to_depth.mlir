@@ -51,10 +51,10 @@ func.func @inner(%x: tensor<1x96x54x54xf32>) -> tensor<1x64x26x26xf32> {
 // CHECK-LABEL: func.func @heavy(
 // CHECK-NOT:  cpu.winograd_conv2d
 // CHECK:      func.return
-func.func @heavy(%x: tensor<1x96x54x54xf32>) -> tensor<1x512x26x26xf32> {
-  %w = glow.splat 1.0 : tensor<512x96x5x5xf32>
-  %y = glow.conv2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x512x26x26xf32>
-  func.return %y : tensor<1x512x26x26xf32>
+func.func @heavy(%x: tensor<1x96x54x54xf32>) -> tensor<1x2048x26x26xf32> {
+  %w = glow.splat 1.0 : tensor<2048x96x5x5xf32>
+  %y = glow.conv2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x2048x26x26xf32>
+  func.return %y : tensor<1x2048x26x26xf32>
 }
 
 // Two by two taps would be left of three by three.

@@ -44,12 +44,12 @@ func.func @direct(%x: tensor<1x64x28x28xf32>, %s: tensor<1x64x3x3xf32>) -> (tens
   func.return %0, %1, %3, %4, %5 : tensor<1x64x14x14xf32>, tensor<1x64x24x24xf32>, tensor<1x64x30x30xf32>, tensor<1x64x22x22xf32>, tensor<1x64x3x3xf32>
 }
 
-// The transformed weights would take 28 MB more, which a network this small may not.
+// The transformed weights would take 108 MB more, which a network this small may not.
 // CHECK-LABEL: func.func @budget(
 // CHECK-NOT: cpu.winograd_conv2d
 // CHECK: func.return
-func.func @budget(%x: tensor<1x512x28x28xf32>) -> tensor<1x512x28x28xf32> {
-  %w = glow.splat 1.0 : tensor<512x512x3x3xf32>
-  %y = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<1x512x28x28xf32>
-  func.return %y : tensor<1x512x28x28xf32>
+func.func @budget(%x: tensor<1x1024x28x28xf32>) -> tensor<1x1024x28x28xf32> {
+  %w = glow.splat 1.0 : tensor<1024x1024x3x3xf32>
+  %y = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<1x1024x28x28xf32>
+  func.return %y : tensor<1x1024x28x28xf32>
 }

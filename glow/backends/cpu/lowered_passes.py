@@ -53,7 +53,11 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
         Fp16StoragePass(target),
         SplitBatchPass(target),
         AssignLayoutPass(
-            target, options.numerics, options.weight_growth, options.shares_constants
+            target,
+            options.numerics,
+            options.weight_growth,
+            options.shares_constants,
+            options.free_weight_bytes,
         ),
         CancelPacksPass(),
         CanonicalizePass(),

@@ -13,6 +13,7 @@ import glow
 from glow.compiled_model import CompiledModel
 from glow.compiler import compile_model, load
 from glow.dialects.errors import GlowError
+from glow.dialects.numerics import FREE_BYTES, SCARCE_FREE_BYTES
 from glow.dialects.weights import references, weights_of
 from glow.frontends.mlir import parse_text
 from glow.host.devices.memory import model_memory
@@ -126,8 +127,12 @@ def test_parts_keep_to_the_memory_of_their_devices() -> None:
         assert model_memory(model, 1) <= limit
     plan = plan_model(DIGITS, "cpu:60MiB,cpu", "balance", options)
     assert [part.spare_bytes is None for part in plan.parts] == [False, True]
-    for part in plan.parts:
-        assert part_options(options, part).numerics == "default"
+    chosen = [part_options(options, part) for part in plan.parts]
+    assert [part.numerics for part in chosen] == ["default", "default"]
+    assert [part.free_weight_bytes for part in chosen] == [
+        SCARCE_FREE_BYTES,
+        FREE_BYTES,
+    ]
 
 
 def test_devices_compile_by_their_backends() -> None:

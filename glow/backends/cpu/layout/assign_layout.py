@@ -38,9 +38,14 @@ from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.layout.propagation import propagate
 from glow.backends.cpu.layout.space_to_depth import slice_inputs, space_to_depth
 from glow.backends.cpu.layout.split_groups import split_groups
-from glow.backends.cpu.layout.winograd import choose_winograd
+from glow.backends.cpu.layout.winograd import (
+    USUAL_GROWTH,
+    WeightGrowth,
+    choose_winograd,
+)
 from glow.dialects import glow
 from glow.dialects.numerics import (
+    FREE_BYTES,
     WEIGHT_GROWTH,
     check_numerics,
     check_weight_growth,
@@ -93,15 +98,15 @@ def assign_layout(
     module: ModuleOp,
     packer: Packer,
     numerics: str = "default",
-    weight_growth: float = WEIGHT_GROWTH,
+    growth: WeightGrowth = USUAL_GROWTH,
 ) -> None:
     """Convert the module's nodes in program order."""
     layout = Layout(module, packer, check_numerics(numerics))
     if numerics != "exact":
         split_groups(module, packer)
         slice_inputs(module, packer)
-        squares = space_to_depth(module, packer, weight_growth)
-        layout.winograd = choose_winograd(module, packer, weight_growth, squares)
+        squares = space_to_depth(module, packer, growth)
+        layout.winograd = choose_winograd(module, packer, growth, squares)
     for op in all_operations(module):
         if op.parent is not None:
             CONVERSIONS.get(type(op), propagate)(layout, op)
@@ -112,8 +117,8 @@ def assign_layout(
 class AssignLayoutPass(ModulePass):
     """Assign the CPU's layouts for a target (host, avx512, avx2, neon, scalar)
     and numerics (exact, default, fast). Transformed weights may take `weight_growth`
-    times the bytes of all weights in addition. With `shares`, weights have an order that
-    programs of the same network for other sizes are likely to have.
+    times the bytes of all weights in addition, and `free_bytes` anyway. With `shares`,
+    weights have an order that programs of the same network for other sizes are likely to have.
     """
 
     name = "assign-layout"
@@ -123,6 +128,7 @@ class AssignLayoutPass(ModulePass):
     numerics: str = "default"
     weight_growth: float = WEIGHT_GROWTH
     shares: bool = False
+    free_bytes: int = FREE_BYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
@@ -134,4 +140,5 @@ class AssignLayoutPass(ModulePass):
         is_direct = target.for_size or target.cpu in GPU_MACHINES
         numerics = "exact" if is_direct else self.numerics
         packer = packer_of(op, target, numerics, self.shares)
-        assign_layout(op, packer, numerics, self.weight_growth)
+        growth = WeightGrowth(self.weight_growth, self.free_bytes)
+        assign_layout(op, packer, numerics, growth)

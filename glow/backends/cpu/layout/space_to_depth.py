@@ -34,7 +34,7 @@ from glow.backends.cpu.layout.conv_shape import ConvShape, Pair
 from glow.backends.cpu.layout.convolution import conv_shape, is_blocked
 from glow.backends.cpu.layout.layout import is_f32
 from glow.backends.cpu.layout.packer import Packer
-from glow.backends.cpu.layout.winograd import ITEM_BYTES, weight_budget
+from glow.backends.cpu.layout.winograd import ITEM_BYTES, WeightGrowth
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import Array, constant_value
@@ -43,13 +43,13 @@ from glow.passes.rewriting.operations import all_operations
 
 
 def space_to_depth(
-    module: ModuleOp, packer: Packer, weight_growth: float
+    module: ModuleOp, packer: Packer, growth: WeightGrowth
 ) -> set[Operation]:
     """Convert the convolutions that are faster so, and whose new weights the budget bears.
 
     Returns the new ones in which some taps are zeros: squares that the kernel does not fill.
     """
-    budget, squares = weight_budget(module, weight_growth), set[Operation]()
+    budget, squares = growth.budget(module), set[Operation]()
     for op in all_operations(module):
         if not isinstance(op, glow.Conv2dOp):
             continue

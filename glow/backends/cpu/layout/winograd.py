@@ -24,38 +24,47 @@ from glow.backends.cpu.layout.layout import blocked_source, constant_key, is_f32
 from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
 from glow.dialects.node import shape_of
+from glow.dialects.numerics import FREE_BYTES, WEIGHT_GROWTH
 from glow.dialects.weights import constant_value, weights_of
 from glow.passes.rewriting.operations import all_operations
 
 Convolution: TypeAlias = glow.Conv2dOp | glow.Conv2dIntegerOp
-
-FREE_BYTES = 8 * 1024 * 1024
-"""Small networks need not save."""
 
 ITEM_BYTES = 4
 INT8_ITEM_BYTES = 2
 """Those of transformed weights of bytes."""
 
 
-def weight_budget(module: ModuleOp, weight_growth: float) -> float:
-    """The bytes that transformed weights may take more than plain ones."""
-    table = weights_of(module)
-    total = sum(table.entry(name).nbytes for name in table)
-    return max(weight_growth * total, FREE_BYTES)
+@dataclass(frozen=True)
+class WeightGrowth:
+    """What transformed weights may take more than plain ones."""
+
+    factor: float = WEIGHT_GROWTH
+    """Times the bytes of all weights of the module."""
+    free_bytes: int = FREE_BYTES
+    """At least so much: small networks need not save."""
+
+    def budget(self, module: ModuleOp) -> float:
+        """The bytes of a module."""
+        table = weights_of(module)
+        total = sum(table.entry(name).nbytes for name in table)
+        return max(self.factor * total, self.free_bytes)
+
+
+USUAL_GROWTH = WeightGrowth()
 
 
 def choose_winograd(
     module: ModuleOp,
     packer: Packer,
-    weight_growth: float,
+    growth: WeightGrowth,
     squares: AbstractSet[Operation] = frozenset(),
 ) -> dict[Operation, WinogradChoice]:
-    """The chosen convolutions. Their weights grow by at most `weight_growth` times the
-    bytes of all weights of the module.
+    """The chosen convolutions, whose weights grow by as much as is allowed.
 
     Those of `squares` (`space_to_depth.py`), which were made for that, come first.
     """
-    budget = weight_budget(module, weight_growth)
+    budget = growth.budget(module)
     groups: dict[object, list[Convolution]] = defaultdict(list)
     for op in all_operations(module):
         if isinstance(op, Convolution):
