@@ -350,13 +350,19 @@ def _plain(layout: Layout, op: glow.Conv2dOp) -> None:
     if bias is None:
         bias = layout.zeros(op, (outputs,), element_type(op.result))
     builder, attributes = NodeBuilder(op), op.attributes_view()
+    image, pads = op.input, attributes.ints("pads")
+    floats = is_f32(op.input, op.weights, op.bias)
+    if floats and layout.packer.pads_columns(conv_shape(op)):
+        top, left, bottom, right = pads
+        columns = [0, 0, 0, left, 0, 0, 0, right]
+        image, pads = builder.node(glow.PadOp, image, pads=columns), (top, 0, bottom, 0)
     result = builder.node(
         cpu.PlainConv2dOp,
-        op.input,
+        image,
         layout.stored(op, op.weights),
         layout.stored(op, bias),
         strides=attributes.ints("strides"),
-        pads=attributes.ints("pads"),
+        pads=pads,
         dilations=attributes.ints("dilations"),
         group=attributes.int("group"),
     )

@@ -79,6 +79,10 @@ class Packer(Protocol):
         """The estimated cycles of a direct convolution."""
         ...
 
+    def pads_columns(self, shape: ConvShape) -> bool:
+        """Whether a convolution in the plain layout is faster on rows with their padding."""
+        ...
+
     def sparse_config(self, shape: ConvShape, lists: ChannelLists) -> ConvConfig:
         """Those of one that reads only the channels of lists."""
         ...

@@ -210,6 +210,20 @@ class TargetPacker:
         wanted = MatmulSpec.shared_config if self.shares else choose
         return replace(spec, config=wanted(spec, self.target))
 
+    def pads_columns(self, shape: ConvShape) -> bool:
+        """Whether a convolution in the plain layout is faster on rows with their padding."""
+        # Few networks have plain convolutions.
+        from glow.backends.cpu.kernels.convolution import direct_conv
+
+        spec = direct_conv.DirectConvSpec(
+            shape.batch,
+            shape.input_channels,
+            shape.output_channels,
+            shape.window,
+            shape.group,
+        )
+        return direct_conv.pads_columns(spec, self.target)
+
     def choose_channel_lists(
         self, weights: Array, shape: ConvShape
     ) -> ChannelLists | None:

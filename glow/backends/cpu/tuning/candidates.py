@@ -33,7 +33,11 @@ from glow.backends.cpu.dialect.config import (
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec
 from glow.backends.cpu.kernels.channelwise.planes import MAX_PIXELS, BlockedPlanes
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
-from glow.backends.cpu.kernels.convolution.direct_conv import DirectConvSpec, PixelTile
+from glow.backends.cpu.kernels.convolution.direct_conv import (
+    VECTORS,
+    DirectConvSpec,
+    PixelTile,
+)
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
@@ -109,7 +113,7 @@ def _plain(
     tiles = [
         PixelTile(channels, vectors, lanes)
         for channels in range(1, spec.group_outputs + 1)
-        for vectors in (1, 2, 4, 8)
+        for vectors in VECTORS
     ]
     for tile in sorted(tiles, key=lambda t: t.run_cycles(high - low, target.core)):
         planes = max(1, spec.out_channels // tile.channels) * spec.batch

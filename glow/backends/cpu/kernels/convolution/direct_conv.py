@@ -3,12 +3,12 @@
 Groups with few channels, depthwise multipliers and tiny channel counts. Lanes are pixels of a
 row; a register tile is a few output channels of one group times a run of pixels, and each step
 multiplies one input row piece with one broadcast weight per output channel. Side columns go
-pixel by pixel: pad the input first where they would matter. Weights stay [OC, IC / groups, KH,
-KW].
+pixel by pixel, each of which takes as long as a tile: where they matter the input is padded first
+(`pads_columns`). Weights stay [OC, IC / groups, KH, KW].
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -106,6 +106,10 @@ class PixelTile:
         return -(-run // max(1, self.pixels(run))) * self.cycles(core) / self.channels
 
 
+VECTORS = (1, 2, 3, 4, 6, 8)
+"""The sizes of tiles, in vectors of pixels."""
+
+
 def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
     """The register tile that computes a row of the interior in the fewest cycles."""
     lanes = target.lanes(types.bit_width(spec.element))
@@ -114,10 +118,37 @@ def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
     tiles = [
         PixelTile(count, vectors, lanes)
         for count in channels
-        for vectors in (1, 2, 4, 8)
+        for vectors in VECTORS
         if (count + 1) * vectors < target.num_vector_registers
     ]
     return min(tiles, key=lambda tile: tile.run_cycles(high - low, target.core))
+
+
+def pads_columns(spec: DirectConvSpec, target: Target) -> bool:
+    """Whether rows with their padding in memory are faster by more than the copy takes."""
+    window, core = spec.walked, target.core
+    if not window.side_columns():
+        return False
+    (_, left, _, right), (height, width) = window.pads, window.input
+    whole = replace(
+        window,
+        input=(height, width + left + right),
+        pads=(window.pads[0], 0, window.pads[2], 0),
+    )
+    gain = _row_cycles(spec, target) - _row_cycles(replace(spec, window=whole), target)
+    rows = spec.batch * spec.out_channels * window.output[0]
+    steps = rows * spec.group_inputs * prod(window.kernel)
+    moved = spec.batch * spec.in_channels * prod(whole.input)
+    lanes = target.lanes(types.bit_width(spec.element))
+    return steps * gain > moved / lanes * core.pass_cycles
+
+
+def _row_cycles(spec: DirectConvSpec, target: Target) -> float:
+    """The estimated cycles per step and output channel of a row with its side columns."""
+    tile, window = choose_pixel_tile(spec, target), spec.walked
+    low, high = window.interior(1)
+    pixel = replace(tile, vectors=1).cycles(target.core) / tile.channels
+    return tile.run_cycles(high - low, target.core) + window.side_columns() * pixel
 
 
 def choose_plain_config(spec: DirectConvSpec, target: Target) -> PlainConvConfig:
