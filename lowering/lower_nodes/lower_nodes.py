@@ -34,6 +34,7 @@ from glow.lowering.lower_nodes import (
     sampling,
     spatial_convolution,
     training,
+    transposed_convolution,
 )
 from glow.lowering.lower_nodes.legality import Legality, legality_of
 from glow.passes.rewriting.contract import VALUES
@@ -46,6 +47,7 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **normalization.LOWERINGS,
     **products.LOWERINGS,
     **spatial_convolution.LOWERINGS,
+    **transposed_convolution.LOWERINGS,
     **movement.LOWERINGS,
     **recurrent.LOWERINGS,
     **attention.LOWERINGS,

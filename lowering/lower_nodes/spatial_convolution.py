@@ -1,4 +1,4 @@
-"""Convolutions over volumes and transposed ones, as convolutions over planes.
+"""Convolutions over volumes, as convolutions over planes.
 
 A volume is a batch of planes: the taps along the depth become input channels of one
 convolution over a plane.
@@ -7,29 +7,18 @@ convolution over a plane.
   becomes
     %0 = ... the three planes that each output plane reads ... : tensor<4x9x8x8xf32>
     %1 = glow.conv2d %0, %v : tensor<4x8x6x6xf32>       // weights 8x9x3x3, transposed
-
-A transposed convolution with stride s puts each output pixel into one of s phases an axis,
-each an ordinary convolution with every s-th tap of the kernel. The phases become output
-channels of one convolution, and their pixels are interleaved: no multiplication by zeros
-that a stride would put between pixels. Over a volume it becomes `glow.conv3d` in the same way.
-
-    %1 = glow.conv_transpose2d %x, %w strides [2, 2] : tensor<1x8x16x16xf32>
-  becomes
-    %0 = glow.conv2d %x, %v pads [1, 1, 1, 1] : tensor<1x32x9x9xf32>
-    %1 = ... channels to pixels, borders cut off ... : tensor<1x8x16x16xf32>
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.passes.rewriting.node_builder import NodeBuilder, like
+from glow.passes.rewriting.node_builder import NodeBuilder
 
 
 def conv3d(op: Operation) -> None:
@@ -95,127 +84,4 @@ def _depth_in_channels(builder: NodeBuilder, weights: SSAValue) -> SSAValue:
     return builder.reshape(turned, (outputs, depth * inputs, *kernel))
 
 
-def conv_transpose(op: Operation) -> None:
-    """A convolution with an output channel for each phase, and its pixels in order."""
-    assert isinstance(op, glow.ConvTransposeOp)
-    builder, attributes = NodeBuilder(op), op.attributes_view()
-    strides, pads = attributes.ints("strides"), attributes.ints("pads")
-    batch, outputs, *extents = shape_of(op.result)
-    sizes, axes = shape_of(op.input)[2:], range(op.AXES)
-    kernel = dilated(builder, op.weights, attributes.ints("dilations"))
-    taps = [-(-k // s) for k, s in zip(shape_of(kernel)[2:], strides, strict=True)]
-    # What the pads cut off from the beginning in whole lines is not computed.
-    skipped = [min(pads[axis] // strides[axis], taps[axis] - 1) for axis in axes]
-    rows = [-(-(pads[axis] + extents[axis]) // strides[axis]) for axis in axes]
-    begins = [taps[axis] - 1 - skipped[axis] for axis in axes]
-    ends = [max(0, rows[axis] - sizes[axis]) for axis in axes]
-    phases = builder.node(
-        glow.Conv2dOp if op.AXES == 2 else glow.Conv3dOp,
-        op.input,
-        phase_weights(builder, kernel, strides, taps, attributes.int("group")),
-        *([] if op.bias is None else [_repeated(builder, op.bias, prod(strides))]),
-        pads=begins + ends,
-        group=attributes.int("group"),
-    )
-    result = _interleaved(builder, phases, (batch, outputs), strides)
-    if shape_of(result)[2:] != tuple(extents):
-        starts = [pads[axis] - skipped[axis] * strides[axis] for axis in axes]
-        result = builder.node(
-            glow.SliceOp,
-            result,
-            starts=[0, 0, *starts],
-            sizes=[batch, outputs, *extents],
-            steps=[1] * (2 + op.AXES),
-        )
-    builder.replace(result)
-
-
-def _interleaved(
-    builder: NodeBuilder,
-    phases: SSAValue,
-    outer: tuple[int, int],
-    strides: Sequence[int],
-) -> SSAValue:
-    """[N, O * phases, sizes...] as [N, O, sizes * strides...]."""
-    sizes, count = shape_of(phases)[2:], len(strides)
-    pixels = builder.reshape(phases, (*outer, *strides, *sizes))
-    pairs = [(2 + count + axis, 2 + axis) for axis in range(count)]
-    pixels = builder.transpose(pixels, (0, 1, *chain.from_iterable(pairs)))
-    extents = [size * stride for size, stride in zip(sizes, strides, strict=True)]
-    return builder.reshape(pixels, (*outer, *extents))
-
-
-def dilated(
-    builder: NodeBuilder, weights: SSAValue, dilations: Sequence[int]
-) -> SSAValue:
-    """A kernel with zeros between its taps."""
-    for axis, dilation in enumerate(dilations, 2):
-        shape = list(shape_of(weights))
-        if dilation == 1 or shape[axis] == 1:
-            continue
-        spread = builder.reshape(weights, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
-        pads = [0] * (2 * len(shape_of(spread)))
-        pads[len(shape_of(spread)) + axis + 1] = dilation - 1
-        spread = builder.node(glow.PadOp, spread, pads=pads)
-        shape[axis] *= dilation
-        spread = builder.reshape(spread, shape)
-        shape[axis] -= dilation - 1
-        weights = builder.node(
-            glow.SliceOp,
-            spread,
-            starts=[0] * len(shape),
-            sizes=shape,
-            steps=[1] * len(shape),
-        )
-    return weights
-
-
-def phase_weights(
-    builder: NodeBuilder,
-    kernel: SSAValue,
-    strides: Sequence[int],
-    taps: Sequence[int],
-    group: int,
-) -> SSAValue:
-    """[C, O, kernel...] as [groups * O * phases, C / groups, taps...].
-
-    Tap t of phase p is tap `t * s + p` of the kernel, which meets the input t pixels
-    before: the taps of a phase are in reverse order.
-    """
-    inputs, outputs, *sizes = shape_of(kernel)
-    axes = range(len(sizes))
-    ends = [t * s - k for t, s, k in zip(taps, strides, sizes, strict=True)]
-    if any(ends):
-        pads = [0] * (len(sizes) + 4) + ends
-        kernel = builder.node(glow.PadOp, kernel, pads=pads)
-    pairs = list(chain.from_iterable(zip(taps, strides, strict=True)))
-    shape = (group, inputs // group, outputs, *pairs)
-    split = builder.reshape(kernel, shape)
-    if any(count > 1 for count in taps):
-        split = builder.node(
-            glow.SliceOp,
-            split,
-            starts=[0, 0, 0, *chain.from_iterable((count - 1, 0) for count in taps)],
-            sizes=shape,
-            steps=[1, 1, 1] + [-1, 1] * len(taps),
-        )
-    phases, places = ([3 + 2 * axis + k for axis in axes] for k in (1, 0))
-    turned = builder.transpose(split, (0, 2, *phases, 1, *places))
-    rows = group * outputs * prod(strides)
-    return builder.reshape(turned, (rows, inputs // group, *taps))
-
-
-def _repeated(builder: NodeBuilder, bias: SSAValue, count: int) -> SSAValue:
-    """Each number of a bias for all phases of its channel."""
-    (outputs,) = shape_of(bias)
-    column = builder.reshape(bias, (outputs, 1))
-    types = [like(bias, (outputs, count))]
-    repeated = builder.create(glow.BroadcastOp, [column], {}, types=types)
-    return builder.reshape(repeated, (outputs * count,))
-
-
-LOWERINGS = {
-    glow.Conv3dOp: conv3d,
-    glow.ConvTranspose2dOp: conv_transpose,
-    glow.ConvTranspose3dOp: conv_transpose,
-}
+LOWERINGS = {glow.Conv3dOp: conv3d}

@@ -40,23 +40,12 @@ class Axis:
     @staticmethod
     def all_of(op: glow.Conv2dOp) -> list[Axis]:
         """The rows and the columns of a convolution."""
-        view = op.attributes_view()
-        strides, dilations = view.ints("strides"), view.ints("dilations")
-        pads = view.ints("pads")
-        extents, kernel = shape_of(op.input)[2:], shape_of(op.weights)[2:]
-        steps = shape_of(op.result)[2:]
-        return [
-            Axis(
-                extents[n],
-                steps[n],
-                range(kernel[n]),
-                strides[n],
-                dilations[n],
-                pads[n],
-                pads[n + 2],
-            )
-            for n in range(2)
-        ]
+        view, pads = op.attributes_view(), op.attributes_view().ints("pads")
+        planes = (shape_of(value)[2:] for value in (op.input, op.result))
+        taps = map(range, shape_of(op.weights)[2:])
+        steps = view.ints("strides"), view.ints("dilations")
+        both = zip(*planes, taps, *steps, pads[:2], pads[2:], strict=True)
+        return [Axis(*numbers) for numbers in both]
 
     def shrunk(self) -> Axis:
         """The axis without what has no effect; itself where it has nothing of that, or where

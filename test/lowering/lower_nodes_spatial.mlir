@@ -17,14 +17,33 @@ func.func @volume(%x: tensor<1x3x4x5x5xf32>, %w: tensor<8x3x3x3x3xf32>, %b: tens
 // Four phases are four times as many channels; nothing is multiplied by a zero between pixels.
 // CHECK-LABEL: func.func @doubled(
 // CHECK:      glow.slice {{.*}} starts [0, 0, 0, 1, 0, 1, 0] sizes [1, 16, 8, 2, 2, 2, 2] steps [1, 1, 1, -1, 1, -1, 1]
-// CHECK:      glow.conv2d %x, {{.*}} pads [1, 1, 1, 1] : tensor<1x32x9x9xf64>
-// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x2x2x9x9xf64>
-// CHECK-NEXT: glow.transpose {{.*}} [0, 1, 4, 2, 5, 3] : tensor<1x8x9x2x9x2xf64>
-// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x18x18xf64>
-// CHECK-NEXT: glow.slice {{.*}} starts [0, 0, 1, 1] sizes [1, 8, 16, 16] steps [1, 1, 1, 1] : tensor<1x8x16x16xf64>
-func.func @doubled(%x: tensor<1x16x8x8xf64>, %w: tensor<16x8x4x4xf64>) -> tensor<1x8x16x16xf64> {
-  %y = glow.conv_transpose2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x8x16x16xf64>
-  func.return %y : tensor<1x8x16x16xf64>
+// CHECK:      glow.conv2d %x, {{.*}} pads [1, 1, 1, 1] : tensor<1x32x13x13xf64>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x2x2x13x13xf64>
+// CHECK-NEXT: glow.transpose {{.*}} [0, 1, 4, 2, 5, 3] : tensor<1x8x13x2x13x2xf64>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x26x26xf64>
+// CHECK-NEXT: glow.slice {{.*}} starts [0, 0, 1, 1] sizes [1, 8, 24, 24] steps [1, 1, 1, 1] : tensor<1x8x24x24xf64>
+func.func @doubled(%x: tensor<1x16x12x12xf64>, %w: tensor<16x8x4x4xf64>) -> tensor<1x8x24x24xf64> {
+  %y = glow.conv_transpose2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x8x24x24xf64>
+  func.return %y : tensor<1x8x24x24xf64>
+}
+
+// Of three taps the phases have one or two an axis: each is a convolution of its own.
+// CHECK-LABEL: func.func @apart(
+// CHECK:      glow.slice %w starts [0, 0, 1, 1] sizes [16, 8, 1, 1] steps [1, 1, 2, 2]
+// CHECK:      glow.conv2d %x, {{.*}} : tensor<1x8x12x12xf64>
+// CHECK:      glow.slice %w starts [0, 0, 1, 0] sizes [16, 8, 1, 2] steps [1, 1, 2, 2]
+// CHECK:      glow.conv2d %x, {{.*}} pads [0, 0, 0, 1] : tensor<1x8x12x12xf64>
+// CHECK:      glow.slice %w starts [0, 0, 0, 1] sizes [16, 8, 2, 1] steps [1, 1, 2, 2]
+// CHECK:      glow.conv2d %x, {{.*}} pads [0, 0, 1, 0] : tensor<1x8x12x12xf64>
+// CHECK:      glow.conv2d %x, {{.*}} pads [0, 0, 1, 1] : tensor<1x8x12x12xf64>
+// CHECK-NEXT: glow.concat {{.*}} axis 1 : tensor<1x32x12x12xf64>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x2x2x8x12x12xf64>
+// CHECK-NEXT: glow.transpose {{.*}} [0, 3, 4, 1, 5, 2] : tensor<1x8x12x2x12x2xf64>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x24x24xf64>
+// CHECK-NEXT: glow.slice {{.*}} sizes [1, 8, 23, 24] {{.*}} : tensor<1x8x23x24xf64>
+func.func @apart(%x: tensor<1x16x12x12xf64>, %w: tensor<16x8x3x3xf64>) -> tensor<1x8x23x24xf64> {
+  %y = glow.conv_transpose2d %x, %w strides [2, 2] pads [1, 1, 1, 1] output_padding [0, 1] : tensor<1x8x23x24xf64>
+  func.return %y : tensor<1x8x23x24xf64>
 }
 
 // With stride 1 it is a convolution; whole rows that the pads cut off are not computed.

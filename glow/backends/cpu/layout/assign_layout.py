@@ -50,7 +50,7 @@ from glow.dialects.numerics import (
     check_numerics,
     check_weight_growth,
 )
-from glow.lowering.lower_nodes import spatial_convolution
+from glow.lowering.lower_nodes import transposed_convolution
 from glow.lowering.target.gpu_machine import GPU_MACHINES
 from glow.lowering.target.program_target import settle_target
 from glow.passes.rewriting.contract import VALUES
@@ -71,7 +71,7 @@ def conv_transpose(layout: Layout, op: Operation) -> None:
     block, before = op.parent, op.prev_op
     last = op.next_op
     assert block is not None
-    spatial_convolution.conv_transpose(op)
+    transposed_convolution.conv_transpose(op)
     lowered = block.first_op if before is None else before.next_op
     while lowered is not None and lowered is not last:
         following = lowered.next_op

@@ -11,10 +11,12 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.assign_layout import assign_layout
 from glow.backends.cpu.layout.packed_weights import packings_of
 from glow.backends.cpu.layout.packing import TargetPacker
+from glow.backends.cpu.layout.winograd import WeightGrowth
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import compile, context, lower_to
 from glow.dialects.attributes import ints_attr
 from glow.dialects.errors import GlowError
+from glow.dialects.numerics import SCARCE_FREE_BYTES
 from glow.dialects.weights import weights_of
 from glow.interpreter import run
 from glow.lowering.target.target import Target
@@ -143,7 +145,7 @@ def test_budget_keeps_weights_small() -> None:
     counts: list[int] = []
     for growth in (0.0, 1.6, 4.0):
         module = residual_block((1, 512, 512, 28, 28))
-        assign_layout(module, packer, weight_growth=growth)
+        assign_layout(module, packer, growth=WeightGrowth(growth, SCARCE_FREE_BYTES))
         counts.append(len(nodes_of(module)))
     assert counts == [0, 1, 2]
 

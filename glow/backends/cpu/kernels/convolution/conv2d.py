@@ -243,7 +243,7 @@ class Convolution(ConvSums):
 
         b.tiles(0, tile.pixels, together, pixels)
 
-    def _moved(self, where: Sequence[Index], axis: int, by: int) -> list[Index]:
+    def _moved(self, where: Sequence[Index], axis: int, by: Index) -> list[Index]:
         """The place so many elements further along an axis."""
         moved = list(where)
         moved[axis] = self.builder.add(moved[axis], by)
