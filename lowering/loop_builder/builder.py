@@ -58,7 +58,15 @@ class LoopBuilder(MemoryBuilder):
         are numbers then.
         """
         if together > 1:
-            return self._carry_together(low, high, step, carried, body, together)
+            assert isinstance(low, int)
+            assert isinstance(high, int)
+            stride = step * together
+            end = low + max(0, high - low) // stride * stride
+            several = self._repeated(body, range(0, stride, step))
+            carried = self.carry(low, end, stride, carried, several)
+            for position in range(end, high, step):
+                carried = body(position, carried)
+            return carried
         if isinstance(low, int) and isinstance(high, int) and low + step >= high:
             return body(low, carried) if low < high else carried
         carried_types = [value.type for value in carried]
@@ -72,29 +80,15 @@ class LoopBuilder(MemoryBuilder):
         )
         return loop.results
 
-    def _carry_together(
-        self,
-        low: Index,
-        high: Index,
-        step: int,
-        carried: Sequence[SSAValue],
-        body: CarryBody,
-        together: int,
-    ) -> Sequence[SSAValue]:
-        assert isinstance(low, int)
-        assert isinstance(high, int)
+    def _repeated(self, body: CarryBody, offsets: range) -> CarryBody:
+        """The body at a position and so far behind it, one after the other."""
 
         def bodies(first: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            for number in range(together):
-                values = body(self.add(first, number * step), values)
+            for offset in offsets:
+                values = body(self.add(first, offset), values)
             return values
 
-        stride = step * together
-        end = low + max(0, high - low) // stride * stride
-        carried = self.carry(low, end, stride, carried, bodies)
-        for position in range(end, high, step):
-            carried = body(position, carried)
-        return carried
+        return bodies
 
     def tiles(self, low: int, high: int, size: int, body: Body) -> None:
         """Runs the body at the origins of tiles covering [low, high); the last one overlaps.
