@@ -53,3 +53,29 @@ func.func @within(%x: tensor<1x16x1x12xf32>) -> tensor<1x5x12xf32> {
   %2 = glow.slice %1 starts [0, 3, 0] sizes [1, 5, 12] steps [1, 1, 1] : tensor<1x5x12xf32>
   func.return %2 : tensor<1x5x12xf32>
 }
+
+// The largest pixel of each channel is found in blocks, too.
+// CHECK-LABEL: func.func @reduced(
+// CHECK:      [[ROWS:%.*]] = cpu.conv2d {{.*}} : tensor<1x2x1x12x8xf32>
+// CHECK-NEXT: [[MOST:%.*]] = glow.reduce_max [[ROWS]] axes [3] keepdims : tensor<1x2x1x1x8xf32>
+// CHECK-NEXT: [[PLAIN:%.*]] = cpu.unpack [[MOST]] channels 12 : tensor<1x12x1x1xf32>
+// CHECK-NEXT: [[SHAPED:%.*]] = glow.reshape [[PLAIN]] : tensor<1x12xf32>
+// CHECK-NEXT: func.return [[SHAPED]]
+func.func @reduced(%x: tensor<1x16x1x12xf32>) -> tensor<1x12xf32> {
+  %w = glow.splat 0.25 : tensor<12x16x1x1xf32>
+  %0 = glow.conv2d %x, %w : tensor<1x12x1x12xf32>
+  %1 = glow.reshape %0 : tensor<1x12x12xf32>
+  %2 = glow.reduce_max %1 axes [2] : tensor<1x12xf32>
+  func.return %2 : tensor<1x12xf32>
+}
+
+// Not where channels are compared.
+// CHECK-LABEL: func.func @channels(
+// CHECK: glow.reduce_max {{.*}} axes [1] keepdims : tensor<1x1x12xf32>
+func.func @channels(%x: tensor<1x16x1x12xf32>) -> tensor<1x1x12xf32> {
+  %w = glow.splat 0.25 : tensor<12x16x1x1xf32>
+  %0 = glow.conv2d %x, %w : tensor<1x12x1x12xf32>
+  %1 = glow.reshape %0 : tensor<1x12x12xf32>
+  %2 = glow.reduce_max %1 axes [1] keepdims : tensor<1x1x12xf32>
+  func.return %2 : tensor<1x1x12xf32>
+}

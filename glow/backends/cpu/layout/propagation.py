@@ -56,20 +56,31 @@ def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
 
 
 def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
-    """A reduction over the plane, over images or both: channels stay apart."""
-    source, attributes = blocked_source(op.operands[0]), op.attributes_view()
-    axes = attributes.ints("axes")
+    """A reduction over the plane, over images or both: channels stay apart.
+
+    Rows that are planes one high in blocks are reduced as these.
+    """
+    image, axes = _image_and_axes(op)
+    source = blocked_source(image)
     if source is None or not axes or not set(axes) <= {0, *PLANE}:
         return None
     builder = NodeBuilder(op)
-    kept = {**attributes_of(op), "keepdims": True}
+    kept = {**attributes_of(op), "axes": list(axes), "keepdims": True}
     blocked = builder.create(type(op), [source], kept)
-    if attributes.has("keepdims"):
+    if image is op.operands[0] and op.attributes_view().has("keepdims"):
         return blocked
-    channels, shape = shape_of(op.operands[0])[1], shape_of(op.results[0])
+    channels, shape = shape_of(image)[1], shape_of(op.results[0])
     plain = builder.node(cpu.UnpackOp, blocked, channels=channels)
     builder.replace(builder.reshape(plain, shape))
     return None
+
+
+def _image_and_axes(op: NodeOp) -> tuple[SSAValue, tuple[int, ...]]:
+    """The image that is reduced, and along which axes."""
+    value, axes = op.operands[0], op.attributes_view().ints("axes")
+    if not isinstance(value.owner, glow.ReshapeOp) or not _is_blocked_plane(value):
+        return value, axes
+    return value.owner.input, tuple(axis + (axis >= PLANE[0]) for axis in axes)
 
 
 def local_response_norm(layout: Layout, op: NodeOp) -> SSAValue | None:
