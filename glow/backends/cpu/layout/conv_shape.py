@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from glow.dialects.attributes import Attributes
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
+
+if TYPE_CHECKING:
+    from glow.backends.cpu.kernels.convolution.direct_conv import DirectConvSpec
 
 NO_FACTORS = np.empty((0, 0), np.float32)
 Pair = tuple[int, int]
@@ -289,6 +292,19 @@ def conv2d_spec(shape: ConvShape, lanes: int, element: Attribute) -> Conv2dSpec:
         plain_input=shape.plain_input,
         has_bias=True,
         element=element,
+    )
+
+
+def plain_spec(shape: ConvShape) -> DirectConvSpec:
+    """A convolution in the plain layout, of which few networks have one."""
+    from glow.backends.cpu.kernels.convolution.direct_conv import DirectConvSpec
+
+    return DirectConvSpec(
+        shape.batch,
+        shape.input_channels,
+        shape.output_channels,
+        shape.window,
+        shape.group,
     )
 
 

@@ -6,6 +6,7 @@
 | groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
 | groups of which a block holds several         | `cpu.grouped_conv2d`                |
 | few other groups: dense, zeros between groups | `cpu.conv2d`                        |
+| many other groups, where it is faster         | `cpu.sparse_conv2d`                 |
 | one group, 3 x 3 to 5 x 5, 1 x 2 to 7, chosen | `cpu.winograd_conv2d`               |
 | one group, most weights zero                  | `cpu.sparse_conv2d`                 |
 | of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
@@ -99,12 +100,6 @@ def shares_blocks(shape: ConvShape, lanes: int) -> bool:
     return same and 1 < size < lanes and shape.group > 1 and lanes % size == 0
 
 
-def is_dense(shape: ConvShape, lanes: int) -> bool:
-    """Whether a few groups that fit no blocks are better computed as one."""
-    whole = replace(shape, group=1)
-    return 1 < shape.group <= MAX_DENSE_GROUPS and is_blocked(whole, lanes)
-
-
 def _weight_gradient(layout: Layout, op: glow.Conv2dOp) -> bool:
     """Replace the gradient of another convolution's weights; whether it was one."""
     from glow.backends.cpu.layout import weight_gradient as gradient
@@ -143,16 +138,32 @@ def conv2d(layout: Layout, op: Operation) -> None:
         and shares_blocks(shape, layout.lanes)
     ):
         _grouped(layout, op, weights, shape)
-    elif (
-        weights is not None
-        and layout.numerics != "exact"
-        and is_dense(shape, layout.lanes)
-    ):
-        # Zeros between groups carry infinities of one group into others as NaN.
-        dense = dense_weights(weights, shape.group)
-        _direct(layout, op, dense, replace(shape, group=1))
-    else:
+    elif weights is None or not _join_groups(layout, op, weights, shape):
         _plain(layout, op)
+
+
+def _join_groups(
+    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
+) -> bool:
+    """Replace groups that fit no blocks by one with zeros between them, if that is faster."""
+    whole = replace(shape, group=1)
+    # Zeros between groups carry infinities of one into others as NaN.
+    may_join = shape.group > 1 and layout.numerics != "exact"
+    if not may_join or not is_blocked(whole, layout.lanes):
+        return False
+    has_few = shape.group <= MAX_DENSE_GROUPS
+    if not has_few and not is_f32(op.input, op.weights, op.bias):
+        return False
+    dense = dense_weights(weights, shape.group)
+    if has_few:
+        _direct(layout, op, dense, whole)
+        return True
+    lists = layout.packer.choose_channel_lists(dense, whole)
+    usual = layout.packer.plain_cycles(shape)
+    if lists is None or shape.batch * lists.cycles >= usual:
+        return False
+    _sparse(layout, op, dense, whole, lists)
+    return True
 
 
 def _finish(layout: Layout, op: NodeOp, blocked: SSAValue) -> None:

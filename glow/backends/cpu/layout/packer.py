@@ -83,6 +83,10 @@ class Packer(Protocol):
         """Whether a convolution in the plain layout is faster on rows with their padding."""
         ...
 
+    def plain_cycles(self, shape: ConvShape) -> float:
+        """The estimated cycles of a convolution in the plain layout, from blocks and back."""
+        ...
+
     def sparse_config(self, shape: ConvShape, lists: ChannelLists) -> ConvConfig:
         """Those of one that reads only the channels of lists."""
         ...

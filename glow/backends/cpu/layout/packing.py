@@ -54,6 +54,7 @@ from glow.backends.cpu.layout.conv_shape import (
     conv2d_spec,
     has_word_dot,
     int8_conv2d_spec,
+    plain_spec,
     tuned_winograd_tile,
     winograd_spec,
 )
@@ -215,14 +216,13 @@ class TargetPacker:
         # Few networks have plain convolutions.
         from glow.backends.cpu.kernels.convolution import direct_conv
 
-        spec = direct_conv.DirectConvSpec(
-            shape.batch,
-            shape.input_channels,
-            shape.output_channels,
-            shape.window,
-            shape.group,
-        )
-        return direct_conv.pads_columns(spec, self.target)
+        return direct_conv.pads_columns(plain_spec(shape), self.target)
+
+    def plain_cycles(self, shape: ConvShape) -> float:
+        """The estimated cycles of a convolution in the plain layout, from blocks and back."""
+        from glow.backends.cpu.kernels.convolution import direct_conv
+
+        return direct_conv.cycles_between_blocks(plain_spec(shape), self.target)
 
     def choose_channel_lists(
         self, weights: Array, shape: ConvShape

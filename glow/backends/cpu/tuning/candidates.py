@@ -106,16 +106,16 @@ def _with_prefetches(others: Iterator[Any], first: Any) -> Iterator[Any]:
 def _plain(
     spec: DirectConvSpec, target: Target, first: PlainConvConfig
 ) -> Iterator[PlainConvConfig]:
-    lanes, (low, high) = (
-        target.lanes(types.bit_width(spec.element)),
-        spec.walked.interior(1),
-    )
+    lanes, stride = target.lanes(types.bit_width(spec.element)), spec.walked.strides[1]
+    low, high = spec.walked.interior(1)
     tiles = [
         PixelTile(channels, vectors, lanes)
         for channels in range(1, spec.group_outputs + 1)
         for vectors in VECTORS
     ]
-    for tile in sorted(tiles, key=lambda t: t.run_cycles(high - low, target.core)):
+    for tile in sorted(
+        tiles, key=lambda tile: tile.run_cycles(high - low, stride, target.core)
+    ):
         planes = max(1, spec.out_channels // tile.channels) * spec.batch
         segments = row_segments(spec.walked, tile.pixels, planes)
         yield PlainConvConfig(tile.channels, tile.vectors, segments)

@@ -147,20 +147,25 @@ def test_groups_of_a_block_are_apart() -> None:
 
 
 @pytest.mark.parametrize("target", ["host", "avx2"])
-@pytest.mark.parametrize("size", [2, 4, 8, 16, 24, 32])
-def test_groups_narrower_and_wider_than_vectors(size: int, target: str) -> None:
+@pytest.mark.parametrize(
+    ("groups", "size"),
+    [(3, size) for size in (2, 4, 8, 16, 24, 32)] + [(9, size) for size in (3, 10, 24)],
+)
+def test_groups_narrower_and_wider_than_vectors(
+    groups: int, size: int, target: str
+) -> None:
     """Of as many outputs as inputs, with borders, a stride and rows that fill no tiles."""
-    channels = 3 * size
-    x, y = f"tensor<1x{channels}x9x7xf32>", f"tensor<1x{channels}x5x7xf32>"
+    channels = groups * size
+    x, y = f"tensor<2x{channels}x9x7xf32>", f"tensor<2x{channels}x5x7xf32>"
     text = f"""
 func.func @main(%x: {x}) -> {y} {{
   %w = glow.constant @w : tensor<{channels}x{size}x3x3xf32>
-  %0 = glow.conv2d %x, %w strides [2, 1] pads [1, 1, 1, 1] group 3 : {y}
+  %0 = glow.conv2d %x, %w strides [2, 1] pads [1, 1, 1, 1] group {groups} : {y}
   func.return %0 : {y}
 }}
 """
     weights = RANDOM.standard_normal((channels, size, 3, 3)).astype(np.float32)
-    image = RANDOM.standard_normal((1, channels, 9, 7)).astype(np.float32)
+    image = RANDOM.standard_normal((2, channels, 9, 7)).astype(np.float32)
     (expected,) = run(module_of(text, weights), [image])
     actual = compile(module_of(text, weights), threads=2, target=target)(image)
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)

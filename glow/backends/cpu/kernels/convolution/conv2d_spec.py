@@ -59,9 +59,6 @@ class Conv2dSpec:
     tiles of pixels fetch all of them. Else each line of a plane fetches its share, and threads
     that have some of the lines would miss the others'."""
 
-    STEP_LOADS: ClassVar[int] = 0
-    """What a step does beside its pixels and weights, in loads."""
-
     @property
     def sums(self) -> Attribute:
         """The element type of sums, bias and output."""
@@ -130,6 +127,11 @@ class Conv2dSpec:
         return inputs * types.byte_width(self.element) + sums
 
     @property
+    def step_loads(self) -> float:
+        """What a step does beside its pixels and weights, in loads."""
+        return 0
+
+    @property
     def bias_rows(self) -> int:
         """The blocks of the bias."""
         return self.groups * self.output_blocks
@@ -149,7 +151,7 @@ class Conv2dSpec:
         # Whole lines come, of which a stride leaves pixels out.
         block_bytes = self.input_lanes * types.byte_width(self.element)
         pixel *= max(1, min(self.window.strides[1], LINE_BYTES // block_bytes))
-        return TileModel(self.steps, vector_bytes, target, self.STEP_LOADS, pixel)
+        return TileModel(self.steps, vector_bytes, target, self.step_loads, pixel)
 
     def has_big_weights(self, target: Target) -> bool:
         """Whether weights do not stay in the second cache while pixels pass by."""

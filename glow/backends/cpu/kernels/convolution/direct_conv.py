@@ -82,29 +82,44 @@ class DirectConvSpec:
 
 @dataclass(frozen=True)
 class PixelTile:
-    """A register tile of output channels x vectors of pixels."""
+    """A register tile of output channels x vectors of pixels.
+
+    Of a run shorter than a vector the tile has the whole, in registers of 8, 4, 2 and 1 lanes.
+    """
 
     channels: int
     vectors: int
     lanes: int
-
-    def cycles(self, core: Core) -> float:
-        """The cycles of one step."""
-        return max(
-            self.channels * self.vectors / core.fma_per_cycle,
-            core.load_cycles(self.channels, self.vectors),
-            core.fma_latency,
-        )
 
     def pixels(self, run: int) -> int:
         """How many pixels of a run one tile computes."""
         whole = run // self.lanes
         return self.lanes * min(whole, self.vectors) if whole else run
 
-    def run_cycles(self, run: int, core: Core) -> float:
-        """The cycles per step and output channel of a run of pixels."""
-        return -(-run // max(1, self.pixels(run))) * self.cycles(core) / self.channels
+    def registers(self, run: int) -> int:
+        """The registers that the pixels of one channel take."""
+        return self.vectors if run >= self.lanes else max(1, run).bit_count()
 
+    def run_cycles(self, run: int, stride: int, core: Core) -> float:
+        """The cycles per step and output channel of a run of pixels."""
+        tiles = -(-run // max(1, self.pixels(run)))
+        return tiles * self._step_cycles(run, stride, core) / self.channels
+
+    def _step_cycles(self, run: int, stride: int, core: Core) -> float:
+        """The cycles of one step of a tile."""
+        registers = self.registers(run)
+        # One of narrow registers takes one pipe, also where one of vectors takes several.
+        at_once = core.fma_pipes if run < self.lanes else core.fma_per_cycle
+        reads = registers if stride == 1 else registers * stride * STRIDED_READS
+        return max(
+            self.channels * registers / at_once,
+            core.load_cycles(self.channels, reads),
+            core.fma_latency,
+        )
+
+
+STRIDED_READS = 2
+"""Reads and shuffles for a vector of every other, third, ... pixel, over those pixels' vectors."""
 
 VECTORS = (1, 2, 3, 4, 6, 8)
 """The sizes of tiles, in vectors of pixels."""
@@ -114,41 +129,57 @@ def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
     """The register tile that computes a row of the interior in the fewest cycles."""
     lanes = target.lanes(types.bit_width(spec.element))
     low, high = spec.walked.interior(1)
+    run, stride = high - low, spec.walked.strides[1]
     channels = [c for c in range(1, 25) if spec.group_outputs % c == 0]
-    tiles = [
-        PixelTile(count, vectors, lanes)
-        for count in channels
-        for vectors in VECTORS
-        if (count + 1) * vectors < target.num_vector_registers
+    tiles = (
+        PixelTile(count, vectors, lanes) for count in channels for vectors in VECTORS
+    )
+    fitting = [
+        tile
+        for tile in tiles
+        if (tile.channels + 1) * tile.registers(run) < target.num_vector_registers
     ]
-    return min(tiles, key=lambda tile: tile.run_cycles(high - low, target.core))
+    return min(fitting, key=lambda tile: tile.run_cycles(run, stride, target.core))
+
+
+def padded_columns(spec: DirectConvSpec) -> DirectConvSpec:
+    """The same convolution on rows with their padding."""
+    (top, left, bottom, right), (height, width) = spec.window.pads, spec.window.input
+    window = replace(
+        spec.window, input=(height, width + left + right), pads=(top, 0, bottom, 0)
+    )
+    return replace(spec, window=window)
 
 
 def pads_columns(spec: DirectConvSpec, target: Target) -> bool:
     """Whether rows with their padding in memory are faster by more than the copy takes."""
-    window, core = spec.walked, target.core
-    if not window.side_columns():
+    if not spec.walked.side_columns():
         return False
-    (_, left, _, right), (height, width) = window.pads, window.input
-    whole = replace(
-        window,
-        input=(height, width + left + right),
-        pads=(window.pads[0], 0, window.pads[2], 0),
-    )
-    gain = _row_cycles(spec, target) - _row_cycles(replace(spec, window=whole), target)
-    rows = spec.batch * spec.out_channels * window.output[0]
-    steps = rows * spec.group_inputs * prod(window.kernel)
-    moved = spec.batch * spec.in_channels * prod(whole.input)
+    whole = padded_columns(spec)
+    moved = spec.batch * spec.in_channels * prod(whole.window.input)
     lanes = target.lanes(types.bit_width(spec.element))
-    return steps * gain > moved / lanes * core.pass_cycles
+    copy = moved / lanes * target.core.pass_cycles
+    return direct_cycles(whole, target) + copy < direct_cycles(spec, target)
 
 
-def _row_cycles(spec: DirectConvSpec, target: Target) -> float:
-    """The estimated cycles per step and output channel of a row with its side columns."""
-    tile, window = choose_pixel_tile(spec, target), spec.walked
-    low, high = window.interior(1)
-    pixel = replace(tile, vectors=1).cycles(target.core) / tile.channels
-    return tile.run_cycles(high - low, target.core) + window.side_columns() * pixel
+def cycles_between_blocks(spec: DirectConvSpec, target: Target) -> float:
+    """The estimated cycles of a convolution that unpacks its input and packs its results."""
+    if pads_columns(spec, target):
+        spec = padded_columns(spec)
+    inputs, outputs = prod(spec.window.input), prod(spec.window.output)
+    moved = spec.batch * (spec.in_channels * inputs + spec.out_channels * outputs)
+    lanes = target.lanes(types.bit_width(spec.element))
+    return direct_cycles(spec, target) + moved / lanes * target.core.pass_cycles
+
+
+def direct_cycles(spec: DirectConvSpec, target: Target) -> float:
+    """The estimated cycles of a convolution with its side columns."""
+    tile, window, core = choose_pixel_tile(spec, target), spec.walked, target.core
+    (low, high), stride = window.interior(1), window.strides[1]
+    row = tile.run_cycles(high - low, stride, core)
+    row += window.side_columns() * tile.run_cycles(1, 1, core)
+    rows = spec.batch * spec.out_channels * window.output[0]
+    return rows * spec.group_inputs * prod(window.kernel) * row
 
 
 def choose_plain_config(spec: DirectConvSpec, target: Target) -> PlainConvConfig:

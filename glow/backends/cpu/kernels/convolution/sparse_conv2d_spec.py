@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +49,6 @@ class SparseConv2dSpec(Conv2dSpec):
     tile_blocks: int = 1
     entries: tuple[int, ...] = ()
 
-    STEP_LOADS: ClassVar[int] = TABLE_LOADS
-
     @property
     def parts(self) -> tuple[ChannelPart, ...]:
         """The parts of the output channel blocks."""
@@ -66,6 +63,11 @@ class SparseConv2dSpec(Conv2dSpec):
     def steps(self) -> int:
         """The multiply-adds per output value, on average."""
         return -(-sum(self.entries) * prod(self.window.kernel) // self.tiles)
+
+    @property
+    def step_loads(self) -> float:
+        """What a step takes to look up its channel, once for all taps."""
+        return TABLE_LOADS / prod(self.window.kernel)
 
     @property
     def packed_weights(self) -> int:
@@ -89,6 +91,8 @@ class ChannelLists:
     output_blocks: int
     blocks: int
     lists: Sequence[Channels]
+    cycles: float = 0
+    """The estimated cycles of a plane."""
 
     @property
     def entries(self) -> tuple[int, ...]:
@@ -139,7 +143,7 @@ def choose_channel_lists(
     best = min(choices, key=sparse.__getitem__)
     if sparse[best] > WORTHWHILE * dense:
         return None
-    return ChannelLists(len(blocks), best, _lists(blocks, best))
+    return ChannelLists(len(blocks), best, _lists(blocks, best), sparse[best])
 
 
 def _lists(used: NDArray[np.bool_], count: int) -> list[Channels]:
@@ -158,7 +162,7 @@ def _cycles(
     taps = prod(spec.window.kernel)
     return sum(
         _tile_cycles(
-            TileModel(len(channels) * taps, vector_bytes, target, TABLE_LOADS),
+            TileModel(len(channels) * taps, vector_bytes, target, TABLE_LOADS / taps),
             min(count, len(used) - tile * count),
             spec.window,
         )
