@@ -16,6 +16,9 @@ from glow.backends.cpu.dialect.config_attributes import CONFIGS, PanelsAttr
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.compiler import load, lower_to
 
+KEPT = ("block_rows", "chunk", "segments")
+"""Fields whose smallest values do not fit every kernel."""
+
 
 def smallest(config: object, *, packed: bool) -> object:
     """The smallest tiles that read the same panels."""
@@ -32,7 +35,7 @@ def smallest(config: object, *, packed: bool) -> object:
             changes[part.name] = "rows"
         elif part.name == "order":
             changes[part.name] = "channels"
-        elif type(value) is int and part.name not in ("block_rows", "segments"):
+        elif type(value) is int and part.name not in KEPT:
             changes[part.name] = value if packed and part.name == "blocks" else 1
     return replace(config, **changes)
 
