@@ -237,16 +237,11 @@ def _optimize(module: ModuleOp, passes: Passes, options: CompileOptions) -> None
     if options.quantize is False and not comes_quantized:
         run_passes(module, passes)
         return
-    from glow.passes.graph.fuse_activation import FuseActivationPass
+    from glow.passes.graph.pipeline import OF_FLOATS
     from glow.quantization import apply_quantization
 
-    # A function that a product absorbs is computed in floats; by itself it becomes a table.
-    later = [
-        one
-        for one in passes
-        if isinstance(one, FuseActivationPass) and not comes_quantized
-    ]
-    run_passes(module, [one for one in passes if one not in later])
+    later = [p for p in passes if isinstance(p, OF_FLOATS) and not comes_quantized]
+    run_passes(module, [p for p in passes if p not in later])
     apply_quantization(module, options.quantize, options.quantization, options.target)
     if later:
         run_passes(module, later)

@@ -52,14 +52,10 @@ def lower() -> Sequence[ModulePass]:
 
 
 def optimize() -> Sequence[ModulePass]:
-    """What compiling does to a graph before it quantizes.
+    """What compiling does to a graph before it quantizes."""
+    from glow.passes.graph.pipeline import OF_FLOATS, graph_passes
 
-    Activations are fused behind that, since one that stands alone becomes a table.
-    """
-    from glow.passes.graph.fuse_activation import FuseActivationPass
-    from glow.passes.graph.pipeline import graph_passes
-
-    return [one for one in graph_passes() if not isinstance(one, FuseActivationPass)]
+    return [one for one in graph_passes() if not isinstance(one, OF_FLOATS)]
 
 
 PASS_GROUPS: dict[str, Callable[[], Sequence[ModulePass]]] = {

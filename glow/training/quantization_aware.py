@@ -17,8 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.compiler import load, run_passes
 from glow.options import CompileOptions
-from glow.passes.graph.fuse_activation import FuseActivationPass
-from glow.passes.graph.pipeline import graph_passes
+from glow.passes.graph.pipeline import OF_FLOATS, graph_passes
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.prepare_qat import prepare_qat as prepare_module
 from glow.passes.quantization.profiling.profile import Profile
@@ -49,9 +48,7 @@ def prepare_qat(
         model = read_proto(model)
         set_batch_size(model, batch_size, {})
     module = load(model, CompileOptions())
-    run_passes(
-        module, [p for p in graph_passes() if not isinstance(p, FuseActivationPass)]
-    )
+    run_passes(module, [p for p in graph_passes() if not isinstance(p, OF_FLOATS)])
     if isinstance(profile, str | os.PathLike):
         profile = Profile.load(profile)
     prepare_module(module, profile, options, train_scales=train_scales)

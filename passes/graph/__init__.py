@@ -37,6 +37,7 @@ PASSES = lazy_passes(
     "recompute",
     "shrink_convolutions",
     "sink_reshapes",
+    "sink_upsampling",
     "training_mode",
     "verify_graph",
 ) | {

@@ -1,7 +1,8 @@
 """The passes that every network's graph goes through first, whatever the backend.
 
-Networks that are quantized leave out `FuseActivationPass` until that is done: a function
-that a product absorbs is computed in floats, one that stands alone becomes a table.
+Networks that are quantized leave out `OF_FLOATS` until that is done: a function that a product
+absorbs is computed in floats, one that stands alone becomes a table, and each part of a
+convolution that is upsampled for itself would be rounded.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ from glow.passes.graph.recognize_local_response_norm import (
     RecognizeLocalResponseNormPass,
 )
 from glow.passes.graph.recognize_recurrence import RecognizeRecurrencePass
+from glow.passes.graph.sink_upsampling import SinkUpsamplingPass
 from glow.passes.graph.verify_graph import VerifyGraphPass
+
+OF_FLOATS = (SinkUpsamplingPass, FuseActivationPass)
+"""The passes for what is computed in floats."""
 
 
 def graph_passes(numerics: str = "default") -> list[ModulePass]:
@@ -45,6 +50,7 @@ def graph_passes(numerics: str = "default") -> list[ModulePass]:
         HoistPoolPass(),
         FoldConstantsPass(),
         CanonicalizePass(),
+        SinkUpsamplingPass(),
         FuseActivationPass(),
         FoldChannelShufflePass(numerics),
         MergeWeightsPass(),

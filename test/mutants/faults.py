@@ -103,6 +103,8 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
      graph("shrink_convolutions", "_negative", "_quantized")),
     ("passes/graph/sink_reshapes.py", 4,
      graph("sink_reshapes", "_negative", "_quantized")),
+    ("passes/graph/sink_upsampling.py", 4,
+     graph("sink_upsampling", "_negative", "_quantized")),
     # Quantization.
     ("passes/quantization/integer/fold_rescale.py", 4, Suites(("quantization/fold_rescale.mlir",))),
     ("passes/quantization/integer/simplify_bounds.py", 4,

@@ -35,7 +35,7 @@ Array = npt.NDArray[np.generic]
 PIPELINE = (
     "verify-graph canonicalize merge-weights fold-constants convert-gemm optimize-graph "
     "fold-batch-norm eliminate-transposes fold-scale hoist-pool fold-constants "
-    "canonicalize fuse-activation fold-channel-shuffle merge-weights lower-nodes "
+    "canonicalize sink-upsampling fuse-activation fold-channel-shuffle merge-weights lower-nodes "
     "assign-layout cancel-packs canonicalize cse fuse-pool fuse-epilogue "
     "free-unused-weights verify-lowered"
 ).split()
