@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from math import prod
 
 from xdsl.dialects import math
@@ -21,6 +22,7 @@ from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import CarryBody, Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.vector_row import (
+    REGISTERS,
     Combine,
     Segment,
     VectorBody,
@@ -235,20 +237,46 @@ class _Reducer:
     def _fold(
         self, reduction: Reduction, kept: Sequence[Index], length: int, before: Step
     ) -> SSAValue:
-        combine = reduction.combine(self.element)
-        identity = reduction.identity(self.element)
-        if length:
-            start = self._constant(identity, length)
-            extents = [self.merged.extents[axis] for axis in self.reduced]
+        if not length:
+            return self._fold_lanes(reduction, kept, before)
+        builder, combine = self.builder, reduction.combine(self.element)
 
-            def along(
-                where: list[Index], carried: Sequence[SSAValue]
-            ) -> Sequence[SSAValue]:
-                value = self._read(kept, where, length)
-                return [combine(self.builder, carried[0], before(self.builder, value))]
+        def step(where: Sequence[Index], total: SSAValue) -> SSAValue:
+            value = before(builder, self._read(kept, where, length))
+            return combine(builder, total, value)
 
-            return nest(self.builder, extents, [start], along)[0]
-        return self._fold_lanes(reduction, kept, before)
+        start = self._constant(reduction.identity(self.element), length)
+        if not self.reduced:
+            return step((), start)
+        return self._fold_chains(step, combine, start)
+
+    def _fold_chains(
+        self,
+        step: Callable[[Sequence[Index], SSAValue], SSAValue],
+        combine: Combine,
+        start: SSAValue,
+    ) -> SSAValue:
+        """All steps from a start, with partial results that do not wait for each other."""
+        builder = self.builder
+        *outer, last = (self.merged.extents[axis] for axis in self.reduced)
+        lanes = builder.target.lanes(types.bit_width(self.element))
+        chains = min(last, max(1, REGISTERS * lanes // prod(types.shape_of(start))))
+        whole = last - last % chains
+
+        def row(where: list[Index], carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            def several(k: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                return [
+                    step([*where, builder.add(k, n)], total)
+                    for n, total in enumerate(totals)
+                ]
+
+            totals = list(builder.carry(0, whole, chains, carried, several))
+            for n in range(last - whole):
+                totals[n] = step([*where, whole + n], totals[n])
+            return totals
+
+        totals = nest(builder, outer, [start] * chains, row)
+        return reduce(partial(combine, builder), totals)
 
     def _fold_lanes(
         self, reduction: Reduction, kept: Sequence[Index], before: Step
