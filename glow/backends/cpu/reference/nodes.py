@@ -57,11 +57,11 @@ Convolve: TypeAlias = Callable[[Attributes, Array, Array, Array, int], Array]
 """`convolve(attributes, image, weights, bias, group)`: the sums, before rounding."""
 
 DIGITS: Mapping[int, tuple[str, int]] = {
-    1: ("u1", 1 << 8),
-    2: ("u2", 1 << 16),
-    4: ("f4", 1 << 20),
+    1: ("u1", 8),
+    2: ("u2", 16),
+    4: ("f4", 24),
 }
-"""Positions are packed as digits in elements as wide as the weights: dtype and base."""
+"""Positions are packed as digits in elements as wide as the weights: dtype and exact bits."""
 
 
 def run_pack(op: GlowOp, x: Array) -> Array:
@@ -90,20 +90,21 @@ def unpacked(
                 hint="interpreting it needs the backend's packing",
             )
         return packed.reshape(shape)
-    dtype, base = DIGITS[packed.itemsize]
-    rest, unit = np.arange(1, size + 1).reshape(shape), 1
-    order = np.zeros(packed.shape, np.int64)
-    while rest.any():
-        rest, digit = np.divmod(rest, base)
+    (dtype, bits), shift = DIGITS[packed.itemsize], 0
+    numbers = np.arange(1, size + 1, dtype=np.int32).reshape(shape)
+    order = np.zeros(packed.shape, np.int32)
+    while size >> shift:
+        digit = (numbers >> shift) & ((1 << bits) - 1)
         placed = packing(op.attributes_view(), image.shape, digit.astype(dtype))
         if placed.shape != packed.shape:
             raise GlowError(
                 f"{op.name} has {packed.size} packed weights, not {placed.size}"
             )
-        order += unit * placed.astype(np.int64)
-        unit *= base
+        order += placed.astype(np.int32) << shift
+        shift += bits
     plain = np.empty(size, packed.dtype)
-    plain[order[order > 0] - 1] = packed[order > 0]
+    held = order > 0
+    plain[order[held] - 1] = packed[held]
     return plain.reshape(shape)
 
 
