@@ -56,6 +56,18 @@ func.func @tensor(%x: tensor<5x4xf32>) -> tensor<5x1xf32> {
   func.return %0 : tensor<5x1xf32>
 }
 
+// Rows of more axes than kernels know are those of a matrix.
+// CHECK-LABEL: func.func @images(
+// CHECK: %[[R:.*]] = glow.reshape %x : tensor<12x4xf32>
+// CHECK: cpu.per_row_quantize %[[R]] columns 4 : tensor<12x4xui8>, tensor<12x1xf32>, tensor<12x1xi32>
+// CHECK: glow.matmul_integer {{.*}} : tensor<12x1xi32>
+// CHECK: glow.reshape {{.*}} : tensor<1x3x4x1xf32>
+func.func @images(%x: tensor<1x3x4x4xf32>) -> tensor<1x3x4x1xf32> {
+  %w = glow.constant dense<[[1], [2], [3], [4]]> : tensor<4x1xi8> as tensor<4x1x!quant.uniform<i8:f32, 0.5>>
+  %0 = glow.dynamic_matmul %x, %w : tensor<1x3x4x1xf32>
+  func.return %0 : tensor<1x3x4x1xf32>
+}
+
 // Weights that are no signed bytes less their zero point are multiplied as floats.
 // CHECK-LABEL: func.func @far_zero_point(
 // CHECK-NOT: glow.matmul_integer

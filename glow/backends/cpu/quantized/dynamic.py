@@ -74,12 +74,13 @@ def int8_matmul(op: Operation) -> bool:
         %sums = glow.matmul_integer %q, %w : tensor<9x64xi32>
         %y = glow.fused %sums, %z, ... : tensor<9x64xf32>
 
-    where the last node takes the zero points off the sums, scales them and adds the bias.
+    where the last node takes the zero points off the sums, scales them and adds the bias. More
+    axes of rows than kernels know are one.
     """
     assert isinstance(op, glow.DynamicMatmulOp)
     *outer, depth = shape_of(op.input)
     stored, data = stored_value(op.weights), parameters_of(op.weights.type)
-    if stored is None or not stored.size or not 1 <= len(outer) <= MATRIX_AXES:
+    if stored is None or not stored.size or not outer:
         return False
     weights = centred(stored, data)
     if not BYTES.min <= weights.min() <= weights.max() <= BYTES.max:
@@ -88,6 +89,8 @@ def int8_matmul(op: Operation) -> bool:
     padded = np.zeros((-(-depth // WORD) * WORD, weights.shape[1]), np.int8)
     padded[:depth] = weights
     x = parts.convert(op.input, f32)
+    if len(outer) > MATRIX_AXES:
+        x = parts.reshape(x, (prod(outer), depth))
     quantize = _quantized_rows if by_row else _quantized_tensor
     rows, scale, point = quantize(parts, x, len(padded))
     sums = parts.node(
@@ -99,6 +102,7 @@ def int8_matmul(op: Operation) -> bool:
     )
     bias = None if op.bias is None else parts.convert(op.bias, f32)
     result = _scaled_sums(parts, sums, (scale, point), padded, data, bias)
+    result = parts.reshape(result, shape_of(op.result))
     parts.replace(parts.convert(result, tensor_of(op.result).element_type))
     return True
 
