@@ -82,6 +82,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let a test that collects all garbage look at its own objects, not at millions of others."""
+    gc.freeze()
+
+
 def pytest_runtest_teardown() -> None:
     """Free the graphs of a test, before they are as old as what lives to the end."""
     gc.collect(1)
