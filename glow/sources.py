@@ -104,7 +104,9 @@ def imports_are_unchanged() -> bool:
 def _specifications() -> Sequence[object]:
     """Those of our modules and of other packages' in memory; each import makes a new one."""
     packages = {"glow", *(name.partition(".")[0] for name in _others)}
-    beginnings = tuple(packages)  # Of all names that are asked about first: few begin so.
+    beginnings = tuple(
+        packages
+    )  # Of all names that are asked about first: few begin so.
     return [
         module.__spec__
         for name, module in list(sys.modules.items())

@@ -66,9 +66,9 @@ func.func @depthwise(%x: tensor<1x32x4x4xui8>) -> tensor<1x32x2x2xi32> {
   func.return %0 : tensor<1x32x2x2xi32>
 }
 
-// Many groups of few channels: plain loops.
+// Many groups of few channels: exact sums of floats.
 // CHECK-LABEL: func.func @groups(
-// CHECK: glow.conv2d %{{.*}} group 16 : tensor<1x32x4x4xi32>
+// CHECK: cpu.grouped_conv2d %{{.*}} : tensor<1x2x4x4x16xf32>
 func.func @groups(%x: tensor<1x32x4x4xui8>) -> tensor<1x32x4x4xi32> {
   %w = glow.constant dense<1> : tensor<32x2x1x1xi8>
   %z = glow.constant dense<7> : tensor<ui8>
@@ -87,9 +87,10 @@ func.func @matrix(%x: tensor<3x8xui8>) -> tensor<3x2xi32> {
   func.return %0 : tensor<3x2xi32>
 }
 
-// An odd depth makes no whole words.
+// An odd depth is filled up to whole words.
 // CHECK-LABEL: func.func @odd_depth(
-// CHECK: glow.matmul %{{.*}} : tensor<3x2xi32>
+// CHECK: %[[P:.*]] = glow.pad %x {{.*}} : tensor<3x8xui8>
+// CHECK: cpu.int8_matmul %[[P]], %{{.*}} : tensor<3x2xi32>
 func.func @odd_depth(%x: tensor<3x5xui8>) -> tensor<3x2xi32> {
   %w = glow.constant dense<1> : tensor<5x2xi8>
   %z = glow.constant dense<7> : tensor<ui8>

@@ -33,11 +33,12 @@ from glow.backends.cpu.layout import (
     rows,
 )
 from glow.backends.cpu.layout.choose_packer import packer_of
+from glow.backends.cpu.layout.groups.float_groups import groups_as_floats
+from glow.backends.cpu.layout.groups.split_groups import split_groups
 from glow.backends.cpu.layout.layout import Layout
 from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.layout.propagation import propagate
 from glow.backends.cpu.layout.space_to_depth import slice_inputs, space_to_depth
-from glow.backends.cpu.layout.split_groups import split_groups
 from glow.backends.cpu.layout.winograd import (
     USUAL_GROWTH,
     WeightGrowth,
@@ -102,6 +103,7 @@ def assign_layout(
 ) -> None:
     """Convert the module's nodes in program order."""
     layout = Layout(module, packer, check_numerics(numerics))
+    groups_as_floats(module, packer)
     if numerics != "exact":
         split_groups(module, packer)
         slice_inputs(module, packer)

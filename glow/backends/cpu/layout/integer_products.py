@@ -302,17 +302,14 @@ def matmul_integer(layout: Layout, op: Operation) -> None:
         if has_byte_kernel(op):
             int8_matmul(op)
         return
-    depth = product.weights.shape[0]
-    if depth % WORD:
-        _plain(product, glow.MatmulOp)
-        return
-    rows = int(np.prod(shape_of(op.lhs)[:-1]))
+    lhs, weights = _whole_words(product)
+    rows = int(np.prod(shape_of(lhs)[:-1]))
     name = name_of(op.rhs)
     packed = layout.constant(
         op,
         ("int8_matmul", constant_key(op.rhs), rows),
         f"{name}.packed",
-        lambda: layout.packer.matmul(product.weights, rows),
+        lambda: layout.packer.matmul(weights, rows),
     )
     bias = layout.constant(
         op,
@@ -320,11 +317,22 @@ def matmul_integer(layout: Layout, op: Operation) -> None:
         f"{name}.bias",
         lambda: folded_bias(product, (0,), lowered_by(layout)),
     )
-    tile = layout.packer.matmul_config(product.weights, rows)
+    tile = layout.packer.matmul_config(weights, rows)
     config = config_attributes(tile, layout.lanes)
     signed = layout.packer.reads_signed_bytes
     result = product.builder.node(
-        cpu.Int8MatmulOp, op.lhs, packed, bias, signed_input=signed, **config
+        cpu.Int8MatmulOp, lhs, packed, bias, signed_input=signed, **config
     )
     NodeBuilder(product.replaced).replace(result)
     product.finish()
+
+
+def _whole_words(product: Product) -> tuple[SSAValue, Array]:
+    """The rows and the weights with a depth of whole words, of which more is zeros."""
+    lhs, weights = product.op.inputs[0], product.weights
+    missing = -len(weights) % WORD
+    if not missing:
+        return lhs, weights
+    pads = [0] * (2 * len(shape_of(lhs)) - 1) + [missing]
+    padded = np.pad(weights, ((0, missing), (0, 0)))
+    return product.builder.node(glow.PadOp, lhs, pads=pads), padded

@@ -46,6 +46,11 @@ class Packer(Protocol):
         ...
 
     @property
+    def has_floats(self) -> bool:
+        """Whether floats are computed by instructions, and in groups."""
+        ...
+
+    @property
     def merges_columns(self) -> bool:
         """Whether a first layer of bytes takes the columns of its kernel as channels."""
         ...

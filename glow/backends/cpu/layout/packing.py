@@ -91,6 +91,11 @@ class TargetPacker:
         return self.target.core
 
     @property
+    def has_floats(self) -> bool:
+        """Whether floats are computed by instructions, and in groups."""
+        return self.target.float_instructions
+
+    @property
     def merges_columns(self) -> bool:
         """Whether a first layer of bytes takes the columns of its kernel as channels."""
         return not self.target.is_x86

@@ -39,6 +39,11 @@ class RowPacker(TargetPacker):
     """Packs rows, and chooses nothing: transformed or sparse weights have no kernels."""
 
     @property
+    def has_floats(self) -> bool:
+        """No: groups have no kernels of rows, whatever their elements."""
+        return False
+
+    @property
     def merges_columns(self) -> bool:
         """No: windows are read as they are."""
         return False
