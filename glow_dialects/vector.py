@@ -13,6 +13,8 @@ from xdsl.dialects import vector as upstream
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
+    IndexType,
+    MemRefType,
     StringAttr,
     VectorType,
 )
@@ -168,6 +170,44 @@ class ContractOp(IRDLOperation):
         )
 
 
+@irdl_op_definition
+class GatherOp(IRDLOperation):
+    """The elements of a buffer at computed places, lane by lane.
+
+    %r = vector.gather %table[%zero] [%places], %mask, %others
+        : memref<256xi8>, vector<64xi32>, vector<64xi1>, vector<64xi8> into vector<64xi8>
+
+    Lanes that the mask leaves out are those of `others`.
+    """
+
+    name = "vector.gather"
+    base = operand_def(MemRefType)
+    offsets = var_operand_def(IndexType)
+    indices = operand_def(VectorType)
+    mask = operand_def(VectorType)
+    pass_thru = operand_def(VectorType)
+    result = result_def(VectorType)
+    assembly_format = (
+        "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` "
+        "type($base) `,` type($indices) `,` type($mask) `,` type($pass_thru) `into` "
+        "type($result)"
+    )
+
+    def verify_(self) -> None:
+        if self.pass_thru.type != self.result.type:
+            raise VerifyException("vector.gather: result and other lanes differ")
+        shapes = {
+            cast("VectorType", value.type).get_shape()
+            for value in (self.indices, self.mask, self.result)
+        }
+        if len(shapes) != 1:
+            raise VerifyException(
+                "vector.gather: indices, mask and result differ in shape"
+            )
+        if len(self.offsets) != cast("MemRefType", self.base.type).get_num_dims():
+            raise VerifyException("vector.gather: needs an offset for each dimension")
+
+
 class _ElementsOp(IRDLOperation):
     """Text shared by the two: operands, then the type of the vector."""
 
@@ -272,6 +312,6 @@ class FromElementsOp(_ElementsOp):
 
 Vector = Dialect(
     "vector",
-    [*upstream.Vector.operations, ContractOp, ToElementsOp, FromElementsOp],
+    [*upstream.Vector.operations, ContractOp, GatherOp, ToElementsOp, FromElementsOp],
     [*upstream.Vector.attributes, IteratorTypeAttr],
 )

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, i32, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from glow.dialects import arith
 from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.memref import PrefetchOp
+from glow.dialects.vector import GatherOp
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Index
 from glow.lowering.loop_builder.value_builder import ValueBuilder
@@ -48,6 +50,22 @@ class MemoryBuilder(ValueBuilder):
         result = types.vector_type((length,), types.element_of(source))
         operands = (source, *map(self.index, indices))
         return self.value(vector.LoadOp, operands, result, _TEMPORAL)
+
+    def look_up(self, table: SSAValue, places: SSAValue) -> SSAValue:
+        """The bytes of a table of 256 at places that are bytes, a 1-D vector."""
+        (length,) = types.shape_of(places)
+        wide = types.vector_type((length,), i32)
+        result = types.vector_type((length,), types.element_of(table))
+        mask = self.constant(1, types.vector_type((length,), i1))
+        others = self.constant(0, result)
+        operands = (
+            table,
+            self.index(0),
+            self.value(arith.ExtUIOp, (places,), wide),
+            mask,
+            others,
+        )
+        return self.value(GatherOp, operands, result)
 
     def vector_store(self, value: SSAValue, target: SSAValue, *indices: Index) -> None:
         """Stores a 1-D vector along the last dimension."""

@@ -14,7 +14,7 @@ from xdsl.dialects.utils import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from glow.dialects.vector import FromElementsOp, ToElementsOp
+from glow.dialects.vector import FromElementsOp, GatherOp, ToElementsOp
 from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.loops_to_llvm.layout import row_major
 from glow.lowering.loops_to_llvm.lazy import pick
@@ -282,6 +282,19 @@ def from_elements(out: FunctionPrinter, op: FromElementsOp) -> None:
     out.define(op.dest, texts)
 
 
+def gather(out: FunctionPrinter, op: GatherOp) -> None:
+    """All lanes of a buffer of one dimension, at places without a sign."""
+    layout, places = out.layout(op.result), out.layout(op.indices)
+    memory = out.memories[op.base]
+    start = memory.at(map(out.index, op.offsets))
+    lanes = lanes_of_row(places, out.registers(op.indices), 0)
+    texts = [
+        f"{memory.pointer}[{out.form_text(start)} + {lane_text(places.element, lane)}]"
+        for lane in lanes
+    ]
+    out.define(op.result, cut(layout, [(text, 1, 0) for text in texts]))
+
+
 # Reduction ---------------------------------------------------------------------------
 
 PLAIN = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^"}
@@ -358,6 +371,7 @@ RULES: dict[type[Operation], Rule] = dict(
         entry(vector.ShuffleOp, shuffle),
         entry(vector.BitcastOp, bitcast),
         entry(vector.ReductionOp, reduction),
+        entry(GatherOp, gather),
         entry(ToElementsOp, to_elements),
         entry(FromElementsOp, from_elements),
     ]

@@ -34,3 +34,19 @@ def byte_dot_of(has: Mapping[str, bool], target: Target) -> str:
 def vnni_feature(target: Target) -> str:
     """Returns the name of the integer dot products for x86 vectors of that size."""
     return {64: "avx512vnni", 32: "avxvnni"}.get(target.vector_bytes, "")
+
+
+AVX2_BYTES = 32
+"""The vectors of AVX2, which shuffles all bytes of one."""
+
+
+def looks_up_bytes(target: Target) -> bool:
+    """Whether instructions look vectors of bytes up in a table faster than loads do."""
+    is_wide = target.is_x86 and target.vector_bytes >= AVX2_BYTES
+    return is_wide and not target.for_size
+
+
+def has_byte_permutations(target: Target) -> bool:
+    """Whether one instruction looks 64 bytes up in a table of 128 (AVX512_VBMI)."""
+    signs = [one[0] for one in target.features.split(",") if one[1:] == "avx512vbmi"]
+    return looks_up_bytes(target) and signs[-1:] == ["+"]

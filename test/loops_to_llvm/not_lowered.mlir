@@ -10,3 +10,23 @@ func.func @f() {
 
 // CHECK: loops-to-llvm: @g has more than one result
 func.func private @g() -> (f32, f32)
+
+// -----
+
+// CHECK: loops-to-llvm: vector.gather is lowered for all lanes of bytes alone, at places that are bytes (by arith.extui) in a table of 256
+func.func @some_lanes(%t: memref<256xi8>, %x: vector<16xi8>, %m: vector<16xi1>) -> vector<16xi8> {
+  %c0 = arith.constant 0 : index
+  %0 = arith.extui %x : vector<16xi8> to vector<16xi32>
+  %1 = vector.gather %t[%c0] [%0], %m, %x : memref<256xi8>, vector<16xi32>, vector<16xi1>, vector<16xi8> into vector<16xi8>
+  func.return %1 : vector<16xi8>
+}
+
+// -----
+
+// CHECK: loops-to-llvm: vector.gather is lowered for all lanes of bytes alone
+func.func @words(%t: memref<256xi8>, %x: vector<16xi32>, %p: vector<16xi8>) -> vector<16xi8> {
+  %c0 = arith.constant 0 : index
+  %m = arith.constant dense<true> : vector<16xi1>
+  %1 = vector.gather %t[%c0] [%x], %m, %p : memref<256xi8>, vector<16xi32>, vector<16xi1>, vector<16xi8> into vector<16xi8>
+  func.return %1 : vector<16xi8>
+}

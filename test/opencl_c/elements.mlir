@@ -64,3 +64,17 @@ func.func @masks(%x: memref<4xf64>, %y: memref<4xi32>, %lo: index, %hi: index) {
 func.func @main(%constants: memref<64xi8>) {
   func.return
 }
+
+// Bytes of a table are read one by one.
+// CHECK-LABEL: static void looked_up(
+// CHECK:       (uchar4)(p1_t[0 + v{{[0-9]+}}.s0], p1_t[0 + v{{[0-9]+}}.s1], p1_t[0 + v{{[0-9]+}}.s2], p1_t[0 + v{{[0-9]+}}.s3])
+func.func @looked_up(%x: memref<4xi8>, %t: memref<256xi8>, %y: memref<4xi8>, %lo: index, %hi: index) {
+  %c0 = arith.constant 0 : index
+  %all = arith.constant dense<true> : vector<4xi1>
+  %none = arith.constant dense<0> : vector<4xi8>
+  %0 = vector.load %x[%c0] : memref<4xi8>, vector<4xi8>
+  %1 = arith.extui %0 : vector<4xi8> to vector<4xi32>
+  %2 = vector.gather %t[%c0] [%1], %all, %none : memref<256xi8>, vector<4xi32>, vector<4xi1>, vector<4xi8> into vector<4xi8>
+  vector.store %2, %y[%c0] : memref<4xi8>, vector<4xi8>
+  func.return
+}

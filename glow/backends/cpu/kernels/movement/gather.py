@@ -20,14 +20,18 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, f32, i8, i64
 from xdsl.ir import Attribute, SSAValue
 
+from glow.backends.cpu.kernels.reduction.reduce import visit_segments
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.vector_row import for_each_vector, segments
+from glow.lowering.target.features import looks_up_bytes
 from glow.lowering.target.target import Target
 
 INDEX_BITS = 64
+
+BYTE_BITS = 8
 
 MANY_ROWS = 64
 """From so many rows of single elements on, a row is a work item."""
@@ -121,8 +125,17 @@ def error_types(reports: bool) -> list[MemRefType]:
     return [types.memref_type((1,), i8)] if reports else []
 
 
+def is_byte_table(spec: GatherSpec) -> bool:
+    """Whether the table of a function of bytes is asked."""
+    bits = types.bit_width(spec.element), types.bit_width(spec.index)
+    is_whole = is_whole_table(spec.index, spec.extent)
+    return bits == (BYTE_BITS, BYTE_BITS) and is_whole and spec.outer == spec.inner == 1
+
+
 def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kernel:
     """The kernel f(out, data, indices, lo, hi)."""
+    if looks_up_bytes(target) and is_byte_table(spec):
+        return _build_byte_table(spec, target, name)
     builder = LoopBuilder(target)
     by_row = spec.inner == 1 and spec.outer >= MANY_ROWS
     space = [spec.outer, 1 if by_row else spec.count]
@@ -166,6 +179,33 @@ def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kern
         builder.space(low, high, space, run)
 
     return Kernel(builder.function(name, buffers, body), prod(space))
+
+
+def _build_byte_table(spec: GatherSpec, target: Target, name: str) -> Kernel:
+    """The same by vectors of bytes."""
+    builder = LoopBuilder(target)
+    parts = segments(spec.count, target.lanes(BYTE_BITS))
+    counts = [(part.stop - part.start) // part.length for part in parts]
+    buffers = [
+        types.memref_type((spec.count,), spec.element),
+        types.memref_type((spec.extent,), spec.element),
+        types.memref_type((spec.count,), spec.index),
+    ]
+
+    def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
+        out, table, indices = memrefs
+
+        def look_up(position: Index, length: int) -> None:
+            places = builder.vector_load(length, indices, position)
+            found = builder.look_up(table, places)
+            builder.vector_store(found, out, position)
+
+        def unit(number: Index) -> None:
+            visit_segments(builder, parts, number, look_up)
+
+        builder.loop(low, high, 1, unit)
+
+    return Kernel(builder.function(name, buffers, body), sum(counts))
 
 
 def build_repeat(spec: RepeatSpec, target: Target, name: str = "repeat") -> Kernel:
