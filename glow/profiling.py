@@ -25,7 +25,6 @@ from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
 from glow.open_sizes import InputOptions
 from glow.options import CompileOptions
-from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.profiling.instrument_profile import (
     expose_profiles,
     instrument_profile,
@@ -33,6 +32,7 @@ from glow.passes.quantization.profiling.instrument_profile import (
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.rewriting.node_builder import erase
 from glow.signature import main_function, signature_of
+from glow.universe import optimize
 
 if TYPE_CHECKING:
     import onnx
@@ -93,12 +93,16 @@ def named_batch(model: CompiledModel, batch: Batch) -> dict[str, Array]:
 
 
 def _observers(module: ModuleOp, options: CompileOptions) -> Iterable[CompiledModel]:
-    """Models whose outputs are the observed values, without observing any twice."""
+    """Models whose outputs are the observed values, without observing any twice.
+
+    A name is that of a value in the graph that is quantized, and only where it has none of that
+    name, of one in the graph as it was.
+    """
     seen: set[str] = set()
-    for optimize in (False, True):
+    for is_optimized in (True, False):
         copy = clone_module(module)
-        if optimize:
-            run_passes(copy, graph_passes())
+        if is_optimized:
+            run_passes(copy, optimize())
         instrument_profile(copy)
         function = main_function(copy)
         remove_probes(function, seen)

@@ -27,7 +27,6 @@ from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
 from glow.interpreter import run
 from glow.interpreter.integer_arithmetic import dequantize
-from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.plan import even_out_channels, fuse_bounds
 from glow.passes.quantization.profiling.instrument_profile import value_names
@@ -36,6 +35,7 @@ from glow.passes.quantization.profiling.value_profile import ValueProfile
 from glow.passes.quantization.quantize import quantize_module
 from glow.passes.quantization.selection import is_weighted_product, select_nodes
 from glow.signature import main_function
+from glow.universe import optimize
 
 Batch = Mapping[str, Array]
 Values = dict[str, Array]
@@ -95,7 +95,7 @@ class Subject:
         self, model: ModuleOp, profile: Profile, options: QuantizationOptions
     ) -> None:
         self.module = clone_module(model)
-        run_passes(self.module, graph_passes())
+        run_passes(self.module, optimize())
         fuse_bounds(self.module)
         function = main_function(self.module)
         names, self.profile = even_out_channels(function, profile, options)

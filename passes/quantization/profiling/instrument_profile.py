@@ -14,6 +14,7 @@ function, so that any backend can run them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isinf
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -30,7 +31,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects.bounded_cache import identity_cache
 from glow.dialects.function_attributes import OUTPUT_NAMES
-from glow.dialects.glow import ConstantOp, QuantizationProfileOp, SplatOp
+from glow.dialects.glow import ConstantOp, PadOp, QuantizationProfileOp, SplatOp
 from glow.dialects.node import element_of, node_name
 from glow.passes.rewriting.node_builder import erase
 
@@ -55,8 +56,13 @@ def _values(function: FuncOp) -> Iterator[SSAValue]:
     block = function.body.block
     yield from block.args
     for op in block.ops:
-        if not isinstance(op, ConstantOp | SplatOp):
+        if not isinstance(op, ConstantOp | SplatOp) and not _is_endless(op):
             yield from op.results
+
+
+def _is_endless(op: Operation) -> bool:
+    """Whether a node pads with infinity, as in front of a largest element: it has no range."""
+    return isinstance(op, PadOp) and isinf(op.value.value.data)
 
 
 def _base_name(value: SSAValue) -> str:
