@@ -26,6 +26,7 @@ MONOTONE = (
 """Costly functions that never decrease."""
 
 PLANE = (2, 3)
+"""The axes of pixels in an image [N, C, H, W]."""
 
 
 def maximum_first(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:

@@ -10,11 +10,11 @@ then a sum, of which each part has its own size (SegFormer's and DeepLab's heads
     %2 = glow.concat %1, %y axis 1 : tensor<1x128x16x16xf32>
     %3 = glow.conv2d %2, %w, %b : tensor<1x32x16x16xf32>
   becomes
-    %0 = glow.conv2d %x, %w.part0 : tensor<1x32x8x8xf32>
-    %1 = glow.sample %0, %places, %shares axis 3 : tensor<1x32x8x16xf32>
-    %2 = glow.sample %1, %places, %shares axis 2 : tensor<1x32x16x16xf32>
-    %3 = glow.conv2d %y, %w.part1, %b : tensor<1x32x16x16xf32>
-    %4 = glow.add %3, %2 : tensor<1x32x16x16xf32>
+    %0 = glow.conv2d %y, %w.channels64, %b : tensor<1x32x16x16xf32>
+    %1 = glow.conv2d %x, %w.channels0 : tensor<1x32x8x8xf32>
+    %2 = glow.sample %1, %places, %shares axis 3 : tensor<1x32x8x16xf32>
+    %3 = glow.sample %2, %places, %shares axis 2 : tensor<1x32x16x16xf32>
+    %4 = glow.add %0, %3 : tensor<1x32x16x16xf32>
 
 Upsampling is `glow.sample`, or `glow.gather` of the nearest pixels; a plane of one pixel is
 repeated by the sum itself. Quantized convolutions stay: each part would be rounded.
@@ -33,13 +33,11 @@ from xdsl.ir import SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
+from glow.passes.graph.commute_pools import PLANE
 from glow.passes.graph.hoist_pool import mixes_channels_only
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
 from glow.passes.rewriting.patterns import RewritePass
-
-PLANE = (2, 3)
-"""The axes of pixels in an image [N, C, H, W]."""
 
 WORTHWHILE = 32
 """The multiplications that each result must save: the parts are upsampled and added up in passes

@@ -19,7 +19,7 @@ from xdsl.dialects import llvm as xllvm
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from glow.lowering.loops_to_llvm.builder import LlvmBuilder
+from glow.lowering.loops_to_llvm.builder import SIGNED_LESS, LlvmBuilder
 from glow.lowering.loops_to_llvm.function_lowering import Address, FunctionLowering
 from glow.lowering.loops_to_llvm.layout import lanes_of, register_type
 from glow.lowering.loops_to_llvm.vectors import join, resized
@@ -83,10 +83,6 @@ def _permuted(builder: LlvmBuilder, table: Address, width: int) -> LookUp:
         return builder.select(is_upper, upper, lower)
 
     return look_up
-
-
-SIGNED_LESS = 2
-"""The predicate of `llvm.icmp`."""
 
 
 def _shuffled(builder: LlvmBuilder, table: Address, width: int) -> LookUp:

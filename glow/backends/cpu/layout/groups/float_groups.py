@@ -16,17 +16,19 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, f32
 
-from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
+from glow.backends.cpu.layout.convolution import (
+    conv_shape,
+    is_blocked,
+    is_depthwise,
+)
 from glow.backends.cpu.layout.integer_products import Product, product_of
 from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
 from glow.dialects.node import shape_of, tensor_type
+from glow.lowering.lower_quantized.products import EXACT_F32
 from glow.passes.graph.fold_channel_shuffle import MAX_DENSE_GROUPS
 from glow.passes.rewriting.node_builder import attributes_of, name_of
 from glow.passes.rewriting.operations import all_operations
-
-EXACT_F32 = 1 << 24
-"""Whole numbers up to here are floats."""
 
 LARGEST_BYTE = 255
 
@@ -45,11 +47,8 @@ def groups_as_floats(module: ModuleOp, packer: Packer) -> None:
 def _has_other_groups(op: glow.Conv2dIntegerOp, lanes: int) -> bool:
     """Whether there are many groups, neither of one channel nor of whole blocks."""
     shape = conv_shape(op)
-    sizes = (
-        count // shape.group for count in (shape.input_channels, shape.output_channels)
-    )
-    is_blocked = all(size % lanes == 0 for size in sizes)
-    return shape.group > MAX_DENSE_GROUPS and not (is_blocked or is_depthwise(shape))
+    has_kernel = is_blocked(shape, lanes) or is_depthwise(shape)
+    return shape.group > MAX_DENSE_GROUPS and not has_kernel
 
 
 def _largest_sum(product: Product) -> int:

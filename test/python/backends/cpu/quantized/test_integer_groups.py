@@ -1,4 +1,4 @@
-"""Products of bytes that fit no words or blocks: groups as floats, depths with zeros."""
+"""Int8 convolutions whose groups fill no blocks, and int8 products of any depth."""
 
 from __future__ import annotations
 
