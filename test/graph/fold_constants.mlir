@@ -45,16 +45,30 @@ func.func @growth() -> tensor<4x65536xf32> {
   func.return %b : tensor<4x65536xf32>
 }
 
-// 2^28 multiplications are more than the budget: the product stays, and small nodes fold.
+// 2^27.8 multiplications are more than the budget: the node stays, and small ones fold.
 // CHECK-LABEL: func.func @over_budget(
-// CHECK:      glow.matmul
+// CHECK:      glow.conv2d
 // CHECK-NEXT: %{{.*}} = glow.constant dense<5.000000e+00> : tensor<f32>
-func.func @over_budget() -> (tensor<512x1024xf32>, tensor<f32>) {
-  %a = glow.splat 1.0 : tensor<512x512xf32>
-  %b = glow.splat 1.0 : tensor<512x1024xf32>
+func.func @over_budget() -> (tensor<1x4x118x118xf32>, tensor<f32>) {
+  %a = glow.splat 1.0 : tensor<1x1x181x181xf32>
+  %b = glow.splat 1.0 : tensor<4x1x64x64xf32>
   %x = glow.splat 2.0 : tensor<f32>
   %y = glow.splat 3.0 : tensor<f32>
-  %0 = glow.matmul %a, %b : tensor<512x1024xf32>
+  %0 = glow.conv2d %a, %b : tensor<1x4x118x118xf32>
   %1 = glow.add %x, %y : tensor<f32>
-  func.return %0, %1 : tensor<512x1024xf32>, tensor<f32>
+  func.return %0, %1 : tensor<1x4x118x118xf32>, tensor<f32>
+}
+
+// Fewer are not, and a library does 2^28 of a product of matrices in a blink.
+// CHECK-LABEL: func.func @in_budget(
+// CHECK-NOT:  glow.conv2d
+// CHECK-NOT:  glow.matmul
+func.func @in_budget() -> (tensor<1x1x118x118xf32>, tensor<64x64xf32>) {
+  %a = glow.splat 1.0 : tensor<1x1x181x181xf32>
+  %b = glow.splat 1.0 : tensor<1x1x64x64xf32>
+  %c = glow.constant dense<3.0> : tensor<64x65536xf32>
+  %d = glow.transpose %c permutation [1, 0] : tensor<65536x64xf32>
+  %0 = glow.conv2d %a, %b : tensor<1x1x118x118xf32>
+  %1 = glow.matmul %c, %d : tensor<64x64xf32>
+  func.return %0, %1 : tensor<1x1x118x118xf32>, tensor<64x64xf32>
 }
