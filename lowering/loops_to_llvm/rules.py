@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import arith, vector
 from glow.lowering.loops_to_llvm import (
@@ -24,6 +24,7 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     with_upstream,
 )
 from glow.lowering.loops_to_llvm.x86 import matrix_tiles
+from glow.lowering.target.target import Target
 from glow.lowering.type_guards import is_vector
 
 
@@ -35,16 +36,31 @@ def _contract(low: FunctionLowering, op: vector.ContractOp) -> None:
 
 
 def _product(low: FunctionLowering, op: arith.MuliOp) -> None:
-    """Of bytes, AArch64 multiplies 16 bits."""
-    found = None
-    if low.target.is_aarch64 and is_vector(op.result.type):
-        from glow.lowering.loops_to_llvm.neon_contract import product_of_bytes
-
-        found = product_of_bytes(low, op.lhs, op.rhs)
+    """Of bytes, AArch64 and x86 multiply 16 bits."""
+    find = _byte_products(low.target) if is_vector(op.result.type) else None
+    found = find(low, op.lhs, op.rhs) if find else None
     if found is None:
         arithmetic.RULES[arith.MuliOp](low, op)
     else:
         low.set_registers(op.result, found)
+
+
+ByteProducts = Callable[
+    [FunctionLowering, SSAValue, SSAValue], Sequence[SSAValue] | None
+]
+
+
+def _byte_products(target: Target) -> ByteProducts | None:
+    """How a target multiplies bytes; loaded by networks of bytes."""
+    if target.is_aarch64:
+        from glow.lowering.loops_to_llvm.neon_contract import product_of_bytes
+
+        return product_of_bytes
+    if target.is_x86:
+        from glow.lowering.loops_to_llvm.x86 import word_products
+
+        return word_products.product_of_bytes
+    return None
 
 
 OWN: Mapping[type[Operation], Rule] = {

@@ -23,7 +23,8 @@ func.func @f(%x: memref<4x58x58x16xf32>, %y: memref<16xf32>) {
       %row = memref.subview %x[%i, %j1, 2, 0] [1, 1, 14, 16] [1, 1, 1, 1]
         : memref<4x58x58x16xf32> to memref<14x16xf32, strided<[16, 1], offset: ?>>
       // 3712 for j + 1, 128 for the third column
-      // CHECK-NEXT: %[[A:.*]] = llvm.getelementptr %[[JP]][3840]
+      // CHECK-NEXT: %[[P:.*]] = llvm.freeze %[[JP]] : !llvm.ptr
+      // CHECK-NEXT: %[[A:.*]] = llvm.getelementptr %[[P]][3840]
       // CHECK-NEXT: %[[V:.*]] = llvm.load %[[A]] {alignment = 4 : i64}
       %v = vector.load %row[%c0, %c0]
         : memref<14x16xf32, strided<[16, 1], offset: ?>>, vector<16xf32>

@@ -1,4 +1,4 @@
-"""Pointers of long blocks that LLVM's strength reduction shall leave alone.
+"""Pointers with constant distances that LLVM's strength reduction shall leave alone.
 
     %p1 = getelementptr i8, ptr %p, i64 32           %q = freeze ptr %p
     %a = load <8 x float>, ptr %p1           ->      %p1 = getelementptr i8, ptr %q, i64 32
@@ -6,16 +6,15 @@
 
 An unrolled body of a loop reads at dozens of constant distances from few pointers. The code
 generator's loop strength reduction weighs each of them as a pointer of its own that could advance
-with the loop: half of the time that it takes for such a kernel, more than for all else of it. On
-x86 a constant distance costs nothing, so there is nothing to find. It does not look through
-`freeze`, which is no instruction of the machine. Elsewhere distances have few bits: there nothing
-is frozen.
+with the loop, in the loops around it too: half of the time that code generation takes for such a
+kernel. On x86 a constant distance costs nothing, so there is nothing to find. It does not look
+through `freeze`, which is no instruction of the machine. Elsewhere distances have few bits: there
+nothing is frozen.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.ir import Attribute
@@ -23,25 +22,19 @@ from xdsl.ir import Attribute
 from glow.dialects import llvm
 from glow.lowering.llvm_ir.function import BasicBlock, Instruction, Register
 
-MANY_ADDRESSES = 32
-"""At constant distances from pointers, in a block: fewer are soon weighed."""
-
-FEW_ADDRESSES = 6
-"""From one pointer, which may as well advance."""
-
 NO_PROPERTIES: Mapping[str, Attribute] = {}
 
 
-def freeze_pointers(blocks: Iterable[BasicBlock]) -> None:
-    """Freezes the pointers from which long blocks read and write at many distances."""
-    for block in blocks:
-        if len(block.instructions) < 2 * MANY_ADDRESSES:
-            continue
-        bases = Counter(
+def freeze_pointers(blocks: Sequence[BasicBlock]) -> None:
+    """Freezes the pointers from which blocks read and write at constant distances; one block
+    by itself has no loop.
+    """
+    for block in blocks if len(blocks) > 1 else ():
+        pointers = {
             each.operands[0] for each in block.instructions if _is_distance(each)
-        )
-        if bases.total() >= MANY_ADDRESSES:
-            _freeze(block, {p for p, count in bases.items() if count >= FEW_ADDRESSES})
+        }
+        if pointers:
+            _freeze(block, pointers)
 
 
 def _is_distance(instruction: Instruction) -> bool:

@@ -1,10 +1,11 @@
 """Depthwise convolution of unsigned bytes with signed ones, on channel blocks.
 
-Weights are [C / lanes, KH, KW, lanes]. Inside of a plane the taps of a kernel row are one dot
-product a lane: four neighbouring pixels are read at once, the last of which may count nothing.
-In the last row inside, where that might read past the end, and at the borders bytes are
-extended to 32 bits when they are loaded, and a border tile adds what its taps in the padding
-give.
+Weights are [C / lanes, KH, KW, lanes]. With dot products of four bytes the taps of a kernel row
+are one a lane inside of a plane: four neighbouring pixels are read at once, the last of which may
+count nothing. Elsewhere, in the last row inside, where that might read past the end, and at the
+borders bytes are extended to 32 bits when they are loaded, and a border tile adds what its taps in
+the padding give. Words of two taps, which cores without those dot products multiply, would have to
+be brought together: nine instructions for a pixel and three taps, where tap by tap takes eight.
 """
 
 from collections.abc import Callable, Sequence
@@ -70,9 +71,8 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
         output, source, weights, bias, *epilogue_operands = buffers
 
         shape = (planes.window.kernel[0], planes.lanes, WORD)
-        dots = target.is_x86
-        held = b.alloca(types.memref_type(shape, i8)) if dots else None
-        rows = held if spec.takes_rows else None
+        takes_rows = spec.takes_rows and target.byte_dot == "vnni"
+        rows = b.alloca(types.memref_type(shape, i8)) if takes_rows else None
 
         def begin_chunk(block: Index) -> Callable[[PlaneTile], None]:
             filters = _Filters(b, planes, weights, block)
