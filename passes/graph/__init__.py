@@ -26,6 +26,7 @@ PASSES = lazy_passes(
     "hoist_pool",
     "merge_products",
     "merge_weights",
+    "narrow_gathers",
     "optimize_graph",
     "reassociate",
     "recognize_activations",

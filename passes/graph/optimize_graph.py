@@ -8,6 +8,7 @@ that a network is walked once for many of them and what one finds helps the othe
     fold-dilation, fold-pads, shrink-convolutions      windows
     sink-reshapes, fold-transposes, commute-pools      movement out of the way
     reassociate                                        constants into weights
+    narrow-gathers                                     what nobody reads
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from glow.passes.graph.commute_pools import CommutePoolsPass
 from glow.passes.graph.fold_dilation import FoldDilationPass
 from glow.passes.graph.fold_pads import FoldPadsPass
 from glow.passes.graph.fold_transposes import FoldTransposesPass
+from glow.passes.graph.narrow_gathers import NarrowGathersPass
 from glow.passes.graph.reassociate import ReassociatePass
 from glow.passes.graph.recognize_activations import RecognizeActivationsPass
 from glow.passes.graph.recognize_gelu import RecognizeGeluPass
@@ -38,7 +40,7 @@ PHASES: tuple[tuple[type[RewritePass], ...], ...] = (
     ),
     (
         FoldDilationPass, FoldPadsPass, ShrinkConvolutionsPass, SinkReshapesPass,
-        FoldTransposesPass, CommutePoolsPass, ReassociatePass,
+        FoldTransposesPass, CommutePoolsPass, ReassociatePass, NarrowGathersPass,
     ),
 )  # fmt: skip
 """Functions are recognised first: the others take their constants away."""
