@@ -7,11 +7,13 @@ convolution over a plane.
   becomes
     %0 = ... the three planes that each output plane reads ... : tensor<4x9x8x8xf32>
     %1 = glow.conv2d %0, %v : tensor<4x8x6x6xf32>       // weights 8x9x3x3, transposed
+
+Everything but the first and the last transpose works on planes, those of one volume without an
+axis for the batch, so that a backend may keep to its layout of planes from one volume to the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -28,13 +30,13 @@ def conv3d(op: Operation) -> None:
     batch, outputs, depth, *plane = shape_of(op.result)
     group, per_group = attributes.int("group"), shape_of(op.weights)[1]
     strides, pads = attributes.ints("strides"), attributes.ints("pads")
-    taps = [
-        _planes(builder, value, (batch * depth, group, per_group))
-        for value in _depth_taps(builder, op, depth)
-    ]
-    joined = builder.node(glow.ConcatOp, *taps, axis=2)
-    rows = shape_of(joined)[3:]
-    image = builder.reshape(joined, (batch * depth, prod(shape_of(joined)[1:3]), *rows))
+    taps = _depth_taps(builder, op, depth)
+    if group > 1:
+        taps = [_in_groups(builder, tap, group, per_group) for tap in taps]
+    joined = builder.node(glow.ConcatOp, *taps, axis=1 if group == 1 else 2)
+    rows = shape_of(joined)[-2:]
+    channels = shape_of(op.weights)[2] * group * per_group
+    image = builder.reshape(joined, (batch * depth, channels, *rows))
     result = builder.node(
         glow.Conv2dOp,
         image,
@@ -50,31 +52,44 @@ def conv3d(op: Operation) -> None:
 
 
 def _depth_taps(builder: NodeBuilder, op: glow.Conv3dOp, depth: int) -> list[SSAValue]:
-    """For each tap along the depth the planes that it reads: [N, C, OD, H, W]."""
-    attributes = op.attributes_view()
-    stride, dilation = attributes.ints("strides")[0], attributes.ints("dilations")[0]
-    front, back = attributes.ints("pads")[0], attributes.ints("pads")[3]
-    padded = op.input
-    if front or back:
-        pads = [0, 0, front, 0, 0, 0, 0, back, 0, 0]
-        padded = builder.node(glow.PadOp, padded, pads=pads)
-    sizes = [*shape_of(padded)[:2], depth, *shape_of(padded)[3:]]
-    return [
+    """For each tap along the depth the planes that it reads: [N * OD, C, H, W]."""
+    view, planes = op.attributes_view(), _padded_planes(builder, op)
+    stride, dilation = view.ints("strides")[0], view.ints("dilations")[0]
+    *batch, _, channels, height, width = shape_of(planes)
+    none, one = [0] * len(batch), [1] * len(batch)
+    taps = [
         builder.node(
             glow.SliceOp,
-            padded,
-            starts=[0, 0, tap * dilation, 0, 0],
-            sizes=sizes,
-            steps=[1, 1, stride, 1, 1],
+            planes,
+            starts=[*none, tap * dilation, 0, 0, 0],
+            sizes=[*batch, depth, channels, height, width],
+            steps=[*one, stride, 1, 1, 1],
         )
         for tap in range(shape_of(op.weights)[2])
     ]
+    shape = (prod(batch) * depth, channels, height, width)
+    return [builder.reshape(tap, shape) for tap in taps]
 
 
-def _planes(builder: NodeBuilder, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-    """[N, C, OD, H, W] as planes [N * OD, group, C / group, H, W]."""
-    planes = builder.transpose(value, (0, 2, 1, 3, 4))
-    return builder.reshape(planes, (*shape, *shape_of(planes)[3:]))
+def _padded_planes(builder: NodeBuilder, op: glow.Conv3dOp) -> SSAValue:
+    """The input as [N, D, C, H, W], or [D, C, H, W] of one volume, padded along the depth."""
+    planes = builder.transpose(op.input, (0, 2, 1, 3, 4))
+    if shape_of(planes)[0] == 1:
+        planes = builder.reshape(planes, shape_of(planes)[1:])
+    front, *_ = pads = op.attributes_view().ints("pads")
+    if not front and not pads[3]:
+        return planes
+    none = [0] * (len(shape_of(planes)) - 4)
+    depth = [*none, front, 0, 0, 0, *none, pads[3], 0, 0, 0]
+    return builder.node(glow.PadOp, planes, pads=depth)
+
+
+def _in_groups(
+    builder: NodeBuilder, planes: SSAValue, group: int, per_group: int
+) -> SSAValue:
+    """[N, C, H, W] as [N, group, C / group, H, W]."""
+    number, _, *plane = shape_of(planes)
+    return builder.reshape(planes, (number, group, per_group, *plane))
 
 
 def _depth_in_channels(builder: NodeBuilder, weights: SSAValue) -> SSAValue:

@@ -2,11 +2,11 @@
 
 // The taps along the depth are channels of one convolution of planes.
 // CHECK-LABEL: func.func @volume(
-// CHECK:      %{{.*}} = glow.pad %x pads [0, 0, 1, 0, 0, 0, 0, 1, 0, 0] : tensor<1x3x6x5x5xf32>
-// CHECK:      glow.slice {{.*}} starts [0, 0, 0, 0, 0] sizes [1, 3, 4, 5, 5]
-// CHECK:      glow.slice {{.*}} starts [0, 0, 1, 0, 0] sizes [1, 3, 4, 5, 5]
-// CHECK:      glow.slice {{.*}} starts [0, 0, 2, 0, 0] sizes [1, 3, 4, 5, 5]
-// CHECK:      glow.concat {{.*}} axis 2 : tensor<4x1x9x5x5xf32>
+// CHECK:      glow.pad {{.*}} pads [1, 0, 0, 0, 1, 0, 0, 0] : tensor<6x3x5x5xf32>
+// CHECK:      glow.slice {{.*}} starts [0, 0, 0, 0] sizes [4, 3, 5, 5]
+// CHECK:      glow.slice {{.*}} starts [1, 0, 0, 0] sizes [4, 3, 5, 5]
+// CHECK:      glow.slice {{.*}} starts [2, 0, 0, 0] sizes [4, 3, 5, 5]
+// CHECK:      glow.concat {{.*}} axis 1 : tensor<4x9x5x5xf32>
 // CHECK:      glow.conv2d {{.*}}, %b pads [1, 1, 1, 1] : tensor<4x8x5x5xf32>
 // CHECK-NOT:  glow.conv3d
 func.func @volume(%x: tensor<1x3x4x5x5xf32>, %w: tensor<8x3x3x3x3xf32>, %b: tensor<8xf32>) -> tensor<1x8x4x5x5xf32> {

@@ -88,6 +88,49 @@ def test_layer(case: Any, backend: str) -> None:
     np.testing.assert_allclose(actual, expected, atol=1e-5 * scale, rtol=1e-5)
 
 
+def residual_volumes(batch: int, channels: int) -> onnx.ModelProto:
+    """Three convolutions over volumes, a sum and activations between them."""
+    random = np.random.default_rng(batch)
+    shapes = {
+        "u": (channels, 3, 3, 3, 3),
+        "v": (channels, channels, 3, 1, 3),
+        "w": (channels, channels, 1, 3, 1),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "u"], ["p"], pads=[1] * 6, strides=[2, 1, 1]),
+        helper.make_node("Relu", ["p"], ["q"]),
+        helper.make_node("Conv", ["q", "v"], ["r"], pads=[1, 0, 1, 1, 0, 1]),
+        helper.make_node("Add", ["r", "q"], ["s"]),
+        helper.make_node("Sigmoid", ["s"], ["t"]),
+        helper.make_node("Mul", ["t", "half"], ["h"]),
+        helper.make_node("Conv", ["h", "w"], ["y"], pads=[0, 1, 0, 0, 1, 0]),
+    ]
+    weights = {k: random.standard_normal(s, np.float32) for k, s in shapes.items()}
+    weights["half"] = np.full((1, 1), 0.5, np.float32)
+    graph = helper.make_graph(
+        nodes,
+        "volumes",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (batch, 3, 6, 7, 9))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+@pytest.mark.parametrize(("batch", "channels"), [(1, 16), (2, 16), (1, 5), (3, 9)])
+def test_volumes_between_convolutions(batch: int, channels: int) -> None:
+    network = residual_volumes(batch, channels)
+    x = np.random.default_rng(1).standard_normal((batch, 3, 6, 7, 9), np.float32)
+    session = onnxruntime.InferenceSession(
+        network.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    (expected,) = session.run(None, {"x": x})
+    actual = glow.compile(network, threads=1)(x)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(actual, expected, atol=1e-5 * scale, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("case", "message"),
     [
