@@ -16,11 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.weights import Array, stored_value
+from glow.dialects.node import NodeOp, element_of, shape_of
+from glow.dialects.weight_table import dtype_of
+from glow.dialects.weights import stored_value
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
 from glow.passes.rewriting.patterns import RewritePass
@@ -39,27 +42,30 @@ def narrow(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     if not isinstance(product, glow.MatmulOp) or not product.result.has_one_use():
         return None
     rank, size = len(shape_of(op.input)), shape_of(op.input)[-1]
-    places = stored_value(op.indices)
+    places = _from_start(op.indices, size)
     if op.attributes_view().int("axis") % rank != rank - 1 or places is None:
         return None
-    columns = _columns(places, size)
-    if not columns or len(columns) > WORTHWHILE * size:
+    columns = _columns(int(places.min()), int(places.max()), size)
+    if len(columns) > WORTHWHILE * size:
         return None
-    moved = (places + (places < 0) * size - columns.start).astype(places.dtype)
     rhs = _sliced(builder, product, columns)
     less = builder.create(glow.MatmulOp, [product.lhs, rhs], attributes_of(product))
+    moved = (places - columns.start).astype(dtype_of(element_of(op.indices)))
     indices = builder.constant(moved, f"{name_of(op.indices)}.moved")
     return builder.substitute(glow.GatherElementsOp, [less, indices], attributes_of(op))
 
 
-def _columns(places: Array, size: int) -> range:
-    """From the first to the last column that is read, and some more; none where one is read
-    that there is not.
-    """
-    if not places.size or places.min() < -size or places.max() >= size:
-        return range(0)
-    from_start = places + (places < 0) * size
-    first, last = int(from_start.min()), int(from_start.max())
+def _from_start(indices: SSAValue, size: int) -> npt.NDArray[np.int64] | None:
+    """Constant places, negative ones counted from the start; None where one is outside."""
+    places = stored_value(indices)
+    if places is None or not places.size:
+        return None
+    is_inside = places.min() >= -size and places.max() < size
+    return np.mod(places.astype(np.int64), size) if is_inside else None
+
+
+def _columns(first: int, last: int, size: int) -> range:
+    """From the first to the last column that is read, and some more."""
     count = -(-(last + 1 - first) // WHOLE) * WHOLE
     return range(max(0, min(first, size - count)), min(first + count, size))
 
