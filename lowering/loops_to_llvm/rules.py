@@ -57,9 +57,9 @@ def _byte_products(target: Target) -> ByteProducts | None:
 
         return product_of_bytes
     if target.is_x86:
-        from glow.lowering.loops_to_llvm.x86 import word_products
+        from glow.lowering.loops_to_llvm.x86 import byte_products
 
-        return word_products.product_of_bytes
+        return byte_products.product_of_bytes
     return None
 
 

@@ -1,7 +1,7 @@
 // RUN: glow-opt -p loops-to-llvm{target=avx2} %s | filecheck %s
 // RUN: glow-opt -p loops-to-llvm{target=neon} %s | filecheck %s --check-prefix=OTHER
 
-// Of bytes that were extended, also before they are repeated, the lower words are multiplied: the
+// Of bytes that were extended, also before they are repeated, the lower halves are multiplied: the
 // upper ones of unsigned bytes are 0.
 // CHECK-LABEL:   llvm.func @bytes
 // CHECK-COUNT-3: llvm.bitcast %{{.*}} : vector<8xi32> to vector<16xi16>
@@ -24,7 +24,7 @@ func.func @bytes(%x: memref<2x8xi8>, %w: memref<8xi8>, %y: memref<2x8xi32>) {
   func.return
 }
 
-// The upper words of signed bytes are -1 where they are negative.
+// The upper halves of signed bytes are -1 where they are negative.
 // CHECK-LABEL: llvm.func @signed
 // CHECK:       llvm.mul %{{.*}} : vector<8xi32>
 func.func @signed(%a: vector<8xi8>, %b: vector<8xi8>, %y: memref<8xi32>) {

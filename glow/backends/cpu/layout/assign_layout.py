@@ -33,7 +33,6 @@ from glow.backends.cpu.layout import (
     rows,
 )
 from glow.backends.cpu.layout.choose_packer import packer_of
-from glow.backends.cpu.layout.groups.float_groups import groups_as_floats
 from glow.backends.cpu.layout.groups.split_groups import split_groups
 from glow.backends.cpu.layout.layout import Layout
 from glow.backends.cpu.layout.packer import Packer
@@ -95,6 +94,14 @@ CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
 """Nodes that become `cpu` nodes; all others are asked whether blocks suit them."""
 
 
+def _groups_as_floats(module: ModuleOp, packer: Packer) -> None:
+    """Loaded by networks with convolutions of bytes."""
+    if any(isinstance(op, glow.Conv2dIntegerOp) for op in all_operations(module)):
+        from glow.backends.cpu.layout.groups.float_groups import groups_as_floats
+
+        groups_as_floats(module, packer)
+
+
 def assign_layout(
     module: ModuleOp,
     packer: Packer,
@@ -103,7 +110,7 @@ def assign_layout(
 ) -> None:
     """Convert the module's nodes in program order."""
     layout = Layout(module, packer, check_numerics(numerics))
-    groups_as_floats(module, packer)
+    _groups_as_floats(module, packer)
     if numerics != "exact":
         split_groups(module, packer)
         slice_inputs(module, packer)

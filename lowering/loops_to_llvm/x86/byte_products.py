@@ -1,10 +1,10 @@
-"""Products of bytes in 32 bits, by the instruction that sums two products of 16-bit words.
+"""Products of bytes in 32 bits, by the instruction that adds two products of 16-bit integers.
 
     %a = arith.extui %pixels  : vector<8xi8> to vector<8xi32>
     %b = arith.extsi %weights : vector<8xi8> to vector<8xi32>       llvm.x86.avx2.pmadd.wd(
     %c = arith.muli %a, %b    : vector<8xi32>                  ->     bitcast %a, bitcast %b)
 
-The upper words of the unsigned factor are 0, so that the second product is. `pmulld`, which takes
+The upper halves of the unsigned factor are 0, so that the second product is. `pmulld`, which takes
 all 32 bits, is two instructions inside of Intel's cores and has twice the latency; LLVM finds the
 other one by itself only where both factors are extended in the block that multiplies them, which
 weights that a loop keeps in registers are not.
@@ -25,7 +25,7 @@ from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
 from glow.lowering.loops_to_llvm.layout import element_of, lanes_of, register_type
 
 PAIR = 2
-"""Words in 32 bits."""
+"""16-bit integers in 32 bits."""
 
 
 def product_of_bytes(
@@ -38,16 +38,16 @@ def product_of_bytes(
     left, right = low.registers(lhs), low.registers(rhs)
     if not all(product_name(register) for register in left):
         return None
-    # Repeated weights are one register.
-    words = {register: as_words(low, register) for register in (*left, *right)}
+    # Weights that are broadcast are one register.
+    halves = {register: as_halves(low, register) for register in (*left, *right)}
     return [
-        low.builder.intrinsic(product_name(a), (words[a], words[b]), a.type)
+        low.builder.intrinsic(product_name(a), (halves[a], halves[b]), a.type)
         for a, b in zip(left, right, strict=True)
     ]
 
 
 def extension_of(value: SSAValue) -> type[arith.ExtSIOp | arith.ExtUIOp] | None:
-    """Returns the op that made words of bytes, which may be repeated since."""
+    """Returns the op that extended bytes to 32 bits; they may be broadcast since."""
     while isinstance(value.owner, vector.BroadcastOp):
         value = value.owner.source
     owner = value.owner
@@ -62,7 +62,7 @@ def product_name(register: SSAValue) -> str:
     return PAIR_PRODUCTS.get(("x86_64", WORD_BYTES * lanes_of(register.type)), "")
 
 
-def as_words(low: FunctionLowering, register: SSAValue) -> SSAValue:
-    """Returns 32-bit numbers as pairs of words."""
+def as_halves(low: FunctionLowering, register: SSAValue) -> SSAValue:
+    """Returns 32-bit integers as pairs of 16-bit ones."""
     type_ = register_type(i16, PAIR * lanes_of(register.type))
     return low.builder.emit(xllvm.BitcastOp, (register,), type_)
