@@ -160,7 +160,8 @@ def native_bytes(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> int:
     """
     size = rhs.layout.shape[-1] * WORD_BYTES
     native = min(low.target.vector_bytes, size)
-    is_word = rhs.layout.width * rhs.layout.element_bytes == WORD_BYTES
+    element_bytes = max(lhs.layout.element_bytes, rhs.layout.element_bytes)
+    is_word = rhs.layout.width * element_bytes == WORD_BYTES
     return native if is_word and native in NATIVE_BYTES and size % native == 0 else 0
 
 
@@ -223,8 +224,8 @@ PAIR_PRODUCTS = {
 def widened_dot_product(
     low: FunctionLowering, lhs: Narrow, rhs: Narrow
 ) -> DotProduct | None:
-    """Returns the contraction of bytes as one of words, or that of signed words; None for
-    other operands.
+    """Returns the contraction of bytes as one of words, or that of signed words with words or
+    bytes; None for other operands.
 
     The even and the odd bytes are multiplied apart: both extend without a shuffle.
     """
@@ -238,8 +239,9 @@ def widened_dot_product(
     def word_dot(acc: SSAValue, left: SSAValue, weights: SSAValue) -> SSAValue:
         return builder.add(acc, builder.intrinsic(name, (left, weights), acc.type))
 
-    if widths == {16} and lhs.extension is rhs.extension is xllvm.SExtOp:
-        return in_pieces(low, native, word_dot)
+    are_signed = lhs.extension is rhs.extension is xllvm.SExtOp
+    if are_signed and integer_width(lhs.layout.element) == 16 and widths <= {8, 16}:
+        return in_pieces(low, native, with_words(low, word_dot))
     if widths != {8}:
         return None
     words = register_type(i16, native // 2)
@@ -265,6 +267,21 @@ def widened_dot_product(
         return acc
 
     return in_pieces(low, native, native_dot)
+
+
+def with_words(low: FunctionLowering, dot: DotProduct) -> DotProduct:
+    """Returns a dot product whose weights may be signed bytes, each extended once."""
+    made: dict[SSAValue, SSAValue] = {}
+
+    def word_dot(acc: SSAValue, left: SSAValue, weights: SSAValue) -> SSAValue:
+        words = register_type(i16, lanes_of(weights.type))
+        if weights.type != words:
+            if weights not in made:
+                made[weights] = low.builder.emit(xllvm.SExtOp, (weights,), words)
+            weights = made[weights]
+        return dot(acc, left, weights)
+
+    return word_dot
 
 
 def cut(low: FunctionLowering, register: SSAValue, width: int) -> list[SSAValue]:

@@ -2,7 +2,7 @@
 
 // One work item goes through all phases.
 // CHECK-LABEL: func.func private @int8_winograd_
-// CHECK-SAME: (%0: memref<1x1x2x2x4xi32>, %1: memref<16x1x4xi16>, %2: memref<1x16x1x4xi32>, %3: memref<1x1x4x4x4xi8>, %4: memref<256xi16>, %5: memref<1x4xi32>, %lo: index, %hi: index)
+// CHECK-SAME: (%0: memref<1x1x2x2x4xi32>, %1: memref<1x16x1x4xi16>, %2: memref<1x1x16x1x4xi32>, %3: memref<1x1x4x4x4xi8>, %4: memref<256xi16>, %5: memref<1x4xi32>, %lo: index, %hi: index)
 
 // Two pixels of four channels fill a register of words: down their columns first.
 // CHECK: %[[A:.*]] = vector.load %3{{.*}} : memref<1x1x4x4x4xi8>, vector<8xi8>
@@ -12,18 +12,18 @@
 // Then along two rows, whose columns are brought together.
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 8, 9, 10, 11] : vector<8xi16>, vector<8xi16>
 // CHECK: vector.shuffle {{.*}} [4, 5, 6, 7, 12, 13, 14, 15] : vector<8xi16>, vector<8xi16>
-// CHECK: vector.store {{.*}}, %1{{.*}} : memref<16x1x4xi16>, vector<4xi16>
+// CHECK: vector.store {{.*}}, %1{{.*}} : memref<1x16x1x4xi16>, vector<4xi16>
 
 // Products of pairs of channels, at each position.
 // CHECK: scf.for
 // CHECK: scf.for {{.*}} -> (vector<1x1x4xi32>)
-// CHECK: vector.transfer_read %1{{.*}} : memref<16x1x4xi16>, vector<1x2xi16>
+// CHECK: vector.transfer_read %1{{.*}} : memref<1x16x1x4xi16>, vector<1x2xi16>
 // CHECK: vector.transfer_read {{.*}} : memref<1x16x2x1x4x2xi16>, vector<1x4x2xi16>
 // CHECK: vector.contract
 // CHECK: vector.transfer_write {{.*}}, %2
 
 // Outputs in 32 bits, four times too large; no float is computed.
-// CHECK: vector.load %2{{.*}} : memref<1x16x1x4xi32>, vector<4xi32>
+// CHECK: vector.load %2{{.*}} : memref<1x1x16x1x4xi32>, vector<4xi32>
 // CHECK: arith.shrsi {{.*}} : vector<4xi32>
 // CHECK-NOT: f32
 // CHECK: vector.transfer_write {{.*}} : vector<2x4xi32>, memref<1x1x2x2x4xi32>

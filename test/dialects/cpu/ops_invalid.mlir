@@ -183,6 +183,14 @@ func.func @float_input(%x: tensor<1x1x4x4x16xf32>, %w: tensor<256xi8>, %b: tenso
 
 // -----
 
+func.func @wide_weights(%x: tensor<1x1x4x4x16xi16>, %w: tensor<256xi16>, %b: tensor<1x16xi32>) {
+  // expected-error @+1 {{the weights must be bytes, not tensor<256xi16>}}
+  %0 = cpu.int8_conv2d %x, %w, %b input_channels 16 output_channels 16 kernel [1, 1] : tensor<1x1x4x4x16xi32>
+  func.return
+}
+
+// -----
+
 func.func @few_channels(%x: tensor<1x1x4x4x16xui8>, %w: tensor<256xi8>, %b: tensor<1x16xi32>) {
   // expected-error @+1 {{does not hold 17 channels}}
   %0 = cpu.int8_conv2d %x, %w, %b input_channels 17 output_channels 16 kernel [1, 1] : tensor<1x1x4x4x16xi32>

@@ -66,7 +66,8 @@ class WeightedInt8Op(Int8Op):
 
 
 def _check_bytes(image: TensorType[Attribute], weights: TensorType[Attribute]) -> None:
-    _check_byte(image, "input")
+    if image.element_type != i16:
+        _check_byte(image, "input")
     _check_byte(weights, "weights")
 
 
@@ -89,7 +90,8 @@ class Int8Conv2dOp(WeightedInt8Op, Int8WindowOp):
     """Direct int8 convolution into a blocked result.
 
     input [N, IC / block, H, W, block], packed weights, bias [OC / lanes, lanes] of i32. The
-    input of a first layer has smaller blocks than the result. A longer bias has as many blocks
+    input of a first layer has smaller blocks than the result. Its bytes may be stored as i16, whose
+    products in pairs some targets have. A longer bias has as many blocks
     for each class of places at a border, those inside first: they count the padding.
     """
 

@@ -13,7 +13,10 @@ from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import WinogradConfig
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
-from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import (
+    Int8Conv2dSpec,
+    input_step,
+)
 from glow.backends.cpu.kernels.winograd.cost import (
     choose_winograd,
     direct_cycles,
@@ -53,6 +56,8 @@ class ConvShape:
     strides: Pair
     dilations: Pair
     pads: Pads
+    wide_input: bool = False
+    """Whether bytes of the input are stored as 16-bit integers."""
 
     def __str__(self) -> str:
         (down, across), (height, width) = self.kernel, self.plane
@@ -237,8 +242,9 @@ def tuned_winograd_tile(
 
 
 def has_word_dot(target: Target) -> bool:
-    """Whether a target multiplies bytes as 16-bit words in pairs: WebAssembly does."""
-    return target.is_wasm and target.byte_dot == "none" and target.lanes(32) > 1
+    """Whether a target multiplies bytes as pairs of 16-bit integers, by instructions for these."""
+    has_pairs = target.is_wasm or target.is_x86
+    return has_pairs and target.byte_dot == "none" and target.lanes(32) > 1
 
 
 @bounded_cache
@@ -308,7 +314,9 @@ def plain_spec(shape: ConvShape) -> DirectConvSpec:
     )
 
 
-def int8_conv2d_spec(shape: ConvShape, lanes: int, block_lanes: int) -> Int8Conv2dSpec:
+def int8_conv2d_spec(
+    shape: ConvShape, lanes: int, block_lanes: int, target: Target
+) -> Int8Conv2dSpec:
     """An int8 convolution as its packing sees it."""
     return Int8Conv2dSpec(
         shape.batch,
@@ -319,4 +327,6 @@ def int8_conv2d_spec(shape: ConvShape, lanes: int, block_lanes: int) -> Int8Conv
         lanes=lanes,
         has_bias=True,
         block_lanes=block_lanes,
+        step=input_step(block_lanes, target, wide=shape.wide_input),
+        wide_input=shape.wide_input,
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import i16, i32
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
@@ -188,6 +188,10 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
         blocks = builder.node(cpu.PackOp, image, lanes=word)
     else:
         blocks = layout.blocked(builder, image)
+    if layout.packer.widens_bytes:
+        types = [tensor_type(shape_of(blocks), i16)]
+        blocks = builder.create(glow.ConvertOp, [blocks], {}, types=types)
+        shape = replace(shape, wide_input=True)
     block_lanes = shape_of(blocks)[-1]
     config = layout.packer.int8_conv2d_config(shape, block_lanes)
     packed = layout.constant(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -39,47 +41,38 @@ def packings(module: ModuleOp) -> dict[type[Operation], Packing | Unpacking]:
 def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
     """How the nodes' weights were packed."""
 
-    def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
-        shape = conv_shape_of(attributes, image)
+    def conv2d(attributes: Attributes, image: Array, weights: Array) -> Array:
+        shape = conv_shape_of(attributes, image.shape)
         config = config_of(attributes, ConvConfig)
         return packer.conv2d(weights, shape, config).array()
 
-    def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
+    def matmul(attributes: Attributes, lhs: Array, weights: Array) -> Array:
         config = config_of(attributes, MatmulConfig)
-        return packer.matmul(weights, prod(lhs[:-1]), config).array()
+        return packer.matmul(weights, prod(lhs.shape[:-1]), config).array()
 
-    def strassen(
-        attributes: Attributes, sums: tuple[int, ...], factors: Array
-    ) -> Array:
+    def strassen(attributes: Attributes, sums: Array, factors: Array) -> Array:
         rows = prod(attributes.ints("outer"))
         config = config_of(attributes, StrassenConfig)
         return packer.strassen_factors(factors, rows, config).array()
 
-    def winograd(
-        attributes: Attributes, image: tuple[int, ...], packed: Array
-    ) -> Array:
-        shape = winograd_shape_of(attributes, image, winograd_kernel(attributes))
+    def winograd(attributes: Attributes, image: Array, packed: Array) -> Array:
+        shape = winograd_shape_of(attributes, image.shape, winograd_kernel(attributes))
         config = config_of(attributes, WinogradConfig)
         return packer.plain_of_winograd(packed, shape, attributes.int("tile"), config)
 
-    def int8_winograd(
-        attributes: Attributes, image: tuple[int, ...], packed: Array
-    ) -> Array:
-        shape = winograd_shape_of(attributes, image, (KERNEL, KERNEL))
+    def int8_winograd(attributes: Attributes, image: Array, packed: Array) -> Array:
+        shape = winograd_shape_of(attributes, image.shape, (KERNEL, KERNEL))
         tile, config = attributes.int("tile"), config_of(attributes, WinogradConfig)
         return packer.plain_of_int8_winograd(packed, shape, tile, config)
 
-    def int8_conv2d(
-        attributes: Attributes, image: tuple[int, ...], weights: Array
-    ) -> Array:
-        shape = conv_shape_of(attributes, image)
+    def int8_conv2d(attributes: Attributes, image: Array, weights: Array) -> Array:
+        shape = conv_shape_of(attributes, image.shape)
+        shape = replace(shape, wide_input=image.dtype == np.int16)
         config = config_of(attributes, ConvConfig)
-        return packer.int8_conv2d(weights, shape, image[-1], config).array()
+        return packer.int8_conv2d(weights, shape, image.shape[-1], config).array()
 
-    def recurrence(
-        attributes: Attributes, entering: tuple[int, ...], weights: Array
-    ) -> Array:
-        rows, gates = entering[1], attributes.int("gates")
+    def recurrence(attributes: Attributes, entering: Array, weights: Array) -> Array:
+        rows, gates = entering.shape[1], attributes.int("gates")
         config = config_of(attributes, RecurrenceConfig)
         return packer.recurrence(weights, rows, gates, config).array()
 

@@ -61,6 +61,11 @@ class Packer(Protocol):
         ...
 
     @property
+    def widens_bytes(self) -> bool:
+        """Whether direct convolutions of bytes read them as 16-bit integers."""
+        ...
+
+    @property
     def reads_signed_bytes(self) -> bool:
         """Whether products of constant bytes read their input as signed ones."""
         ...

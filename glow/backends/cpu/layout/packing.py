@@ -5,7 +5,7 @@ It depends on a kernel's register tile: both share one specification, made here 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -24,10 +24,6 @@ from glow.backends.cpu.dialect.config import (
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.kernels.convolution.conv2d_config import plane_cycles
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
-from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
-from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
-    pack_int8_conv_weights,
-)
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
     SparseConv2dSpec,
@@ -50,28 +46,23 @@ from glow.backends.cpu.kernels.winograd.weights import (
 from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
-    choose_int8_winograd,
     conv2d_spec,
-    has_word_dot,
-    int8_conv2d_spec,
     plain_spec,
     tuned_winograd_tile,
     winograd_spec,
 )
+from glow.backends.cpu.layout.int8_packing import BytePacker, packed
 from glow.backends.cpu.tiling.int8_tile import product_step
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
 
-SIGNED_DOTS = ("dotprod", "mve")
-"""Instructions that multiply signed bytes with signed ones only."""
-
 ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
 
 
 @dataclass(frozen=True)
-class TargetPacker:
+class TargetPacker(BytePacker):
     """Packs as the kernels of a target want it; `numerics` bounds what is chosen."""
 
     target: Target
@@ -95,22 +86,6 @@ class TargetPacker:
         """Whether floats are computed by instructions, and in groups."""
         return self.target.float_instructions
 
-    @property
-    def merges_columns(self) -> bool:
-        """Whether a first layer of bytes takes the columns of its kernel as channels."""
-        return not self.target.is_x86
-
-    @property
-    def tabulates_borders(self) -> bool:
-        """Whether convolutions of bytes that pad with a number have a bias for each border."""
-        is_scalar = self.target.lanes(32) == 1
-        return not self.target.for_size and (self.reads_signed_bytes or is_scalar)
-
-    @property
-    def reads_signed_bytes(self) -> bool:
-        """Whether products of constant bytes read their input as signed ones."""
-        return self.target.byte_dot in SIGNED_DOTS
-
     def conv2d(
         self, weights: Array, shape: ConvShape, config: ConvConfig | None
     ) -> DeferredArray:
@@ -122,7 +97,7 @@ class TargetPacker:
             place = cast("NDArray[np.float32]", out)
             pack_conv_weights(values, spec, self.target, out=place)
 
-        return _packed(weights, spec.packed_weights, write)
+        return packed(weights, spec.packed_weights, write)
 
     def conv2d_config(
         self, shape: ConvShape, element: Attribute = f32, *, computed: bool = False
@@ -149,36 +124,6 @@ class TargetPacker:
         )
         return choose(spec, self.target)
 
-    def int8_conv2d(
-        self,
-        weights: Array,
-        shape: ConvShape,
-        block_lanes: int,
-        config: ConvConfig | None,
-    ) -> DeferredArray:
-        """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
-        spec = replace(self._int8_conv2d_spec(shape, block_lanes), config=config)
-
-        def write(out: Array) -> None:
-            pack_int8_conv_weights(weights, spec, self.target, out=out)
-
-        return _packed(weights, spec.packed_weights, write)
-
-    def int8_conv2d_config(
-        self, shape: ConvShape, block_lanes: int
-    ) -> ConvConfig | None:
-        """The register tiles and the order of a convolution of bytes."""
-        return choose(self._int8_conv2d_spec(shape, block_lanes), self.target)
-
-    @property
-    def dot_bytes(self) -> int:
-        """The bytes along the depth that are multiplied at once."""
-        return self.target.dot_bytes
-
-    def _int8_conv2d_spec(self, shape: ConvShape, block_lanes: int) -> Int8Conv2dSpec:
-        spec = int8_conv2d_spec(shape, self.lanes, block_lanes)
-        return replace(spec, step=min(self.dot_bytes, block_lanes))
-
     def _conv2d_spec(self, shape: ConvShape, element: Attribute = f32) -> Conv2dSpec:
         return conv2d_spec(shape, self.lanes, element)
 
@@ -192,7 +137,7 @@ class TargetPacker:
         def write(out: Array) -> None:
             pack_matmul_weights(weights, spec, self.target, out=out)
 
-        return _packed(weights, spec.packed_elements(self.target), write)
+        return packed(weights, spec.packed_elements(self.target), write)
 
     def matmul_config(
         self, weights: Array, rows: int, *, widens: bool = False
@@ -256,7 +201,7 @@ class TargetPacker:
             target = cast("NDArray[np.float32]", out)
             pack_winograd_weights(values, spec, self.target, out=target)
 
-        return _packed(weights, spec.packed_weights, write)
+        return packed(weights, spec.packed_weights, write)
 
     def winograd_factors(
         self, weights: Array, shape: ConvShape, tile: int
@@ -272,35 +217,6 @@ class TargetPacker:
         values = cast("NDArray[np.float32]", packed)
         spec = winograd_spec(shape, tile, self.lanes, config)
         return unpack_winograd_weights(values, spec, self.target)
-
-    def choose_int8_winograd(
-        self, weights: Array, shape: ConvShape
-    ) -> WinogradChoice | None:
-        """The same of a convolution of bytes, by tiles that are exact for its sums."""
-        if not has_word_dot(self.target):
-            return None
-        from glow.backends.cpu.kernels.int8_winograd.weights import largest_sum
-
-        largest = largest_sum(weights)
-        return choose_int8_winograd(shape, largest, self.target)
-
-    def int8_winograd(
-        self, weights: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
-    ) -> DeferredArray:
-        """[O, C, 3, 3] of bytes transformed, as one flat array of i16."""
-        from glow.backends.cpu.kernels.int8_winograd import weights as kernel
-
-        spec = winograd_spec(shape, tile, self.lanes, config, kernel.Int8WinogradSpec)
-        return kernel.pack(weights, spec, self.target)
-
-    def plain_of_int8_winograd(
-        self, packed: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
-    ) -> Array:
-        """[O, C, 3, 3] of what `int8_winograd` gives."""
-        from glow.backends.cpu.kernels.int8_winograd import weights as kernel
-
-        spec = winograd_spec(shape, tile, self.lanes, config, kernel.Int8WinogradSpec)
-        return kernel.unpack(packed, spec, self.target)
 
     def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
         """Whether weights of f32 are stored as bf16: by choice, where reading takes the time."""
@@ -362,7 +278,7 @@ class TargetPacker:
         def write(out: Array) -> None:
             pack_strassen_weights(weights, spec, self.target, out=out)
 
-        return _packed(weights, spec.packed_weights, write)
+        return packed(weights, spec.packed_weights, write)
 
     def strassen_config(self, weights: Array, rows: int) -> StrassenConfig:
         """The register tile and the blocks of rows of Strassen's products."""
@@ -386,11 +302,7 @@ class TargetPacker:
         def write(out: Array) -> None:
             pack_strassen_factors(factors, spec, self.target, out=out)
 
-        return _packed(factors, spec.packed_weights, write)
-
-
-def _packed(source: Array, size: int, write: Callable[[Array], None]) -> DeferredArray:
-    return DeferredArray((size,), source.dtype, write, source)
+        return packed(factors, spec.packed_weights, write)
 
 
 def _element_of(weights: Array) -> Attribute:

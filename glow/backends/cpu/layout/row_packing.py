@@ -54,6 +54,11 @@ class RowPacker(TargetPacker):
         return False
 
     @property
+    def widens_bytes(self) -> bool:
+        """No: tensor cores take bytes."""
+        return False
+
+    @property
     def reads_signed_bytes(self) -> bool:
         """No: tensor cores take unsigned ones beside signed ones."""
         return False

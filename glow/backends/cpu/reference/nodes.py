@@ -47,8 +47,8 @@ from glow.interpreter.dynamic_quantization import per_row_quantize, row_range
 from glow.interpreter.normalization import local_response_norm, normalized, softmax
 from glow.interpreter.scalar_functions import Function
 
-Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
-"""`packing(attributes, input_shape, weights)`: the flat array that a node reads, of plain
+Packing: TypeAlias = Callable[[Attributes, Array, Array], Array]
+"""`packing(attributes, input, weights)`: the flat array that a node reads, of plain
 weights: [O, I / group, kh, kw], [K, N] of a matrix product, the factors of Strassen's.
 It may add zeros, keeps every weight once, depends on the width of the elements at most, and
 serves a node and its instruction alike."""
@@ -95,7 +95,7 @@ def unpacked(
     order = np.zeros(packed.shape, np.int32)
     while size >> shift:
         digit = (numbers >> shift) & ((1 << bits) - 1)
-        placed = packing(op.attributes_view(), image.shape, digit.astype(dtype))
+        placed = packing(op.attributes_view(), image, digit.astype(dtype))
         if placed.shape != packed.shape:
             raise GlowError(
                 f"{op.name} has {packed.size} packed weights, not {placed.size}"

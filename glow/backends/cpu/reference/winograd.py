@@ -16,8 +16,8 @@ from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array
 from glow.interpreter.convolution import convolve
 
-Unpacking: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
-"""`unpacking(attributes, input_shape, packed)`: the plain weights of nodes that read
+Unpacking: TypeAlias = Callable[[Attributes, Array, Array], Array]
+"""`unpacking(attributes, input, packed)`: the plain weights of nodes that read
 transformed ones, of which every packed number mixes several."""
 
 
@@ -53,7 +53,7 @@ def untransformed(
             f"{op.name} has transformed weights",
             hint="interpreting it needs the backend's packing",
         )
-    return packing(op.attributes_view(), image.shape, weights)
+    return packing(op.attributes_view(), image, weights)
 
 
 def run_int8_winograd_conv2d(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from xdsl.dialects.builtin import i8
+from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
@@ -21,7 +21,10 @@ from glow.backends.cpu.kernels.channelwise.int8_sum_pool import (
     build_int8_sum_pool,
 )
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
-from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import (
+    Int8Conv2dSpec,
+    input_step,
+)
 from glow.backends.cpu.kernels.convolution.matrix_conv2d import build_int8_convolution
 from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
     wrong_int8_conv_config,
@@ -62,7 +65,7 @@ from glow.backends.cpu.selection.matmul import permuted_strides
 from glow.backends.cpu.tiling.int8_tile import product_step
 from glow.dialects import instr
 from glow.dialects.attributes import Attributes
-from glow.dialects.node import shape_of
+from glow.dialects.node import element_of, shape_of
 from glow.lowering.target.target import Target
 
 
@@ -74,6 +77,7 @@ def padding_of(attributes: Attributes) -> int:
 def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     image, weights, bias, *epilogue_operands = op.ins
     attributes, shape = op.attributes_view(), shape_of(image)
+    wide = element_of(image) == i16
     spec = Int8Conv2dSpec(
         batch=shape[0],
         in_channels=attributes.int("input_channels"),
@@ -85,7 +89,8 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, epilogue_operands),
         block_lanes=shape[4],
         zero_point=padding_of(attributes),
-        step=min(target.dot_bytes, shape[4]),
+        step=input_step(shape[4], target, wide=wide),
+        wide_input=wide,
         signed_input=attributes.has("signed_input"),
         config=config_of(attributes, ConvConfig),
     )

@@ -19,6 +19,18 @@ WORD = 4
 """The bytes that are multiplied at once."""
 
 
+PAIR = 2
+"""The bytes that are multiplied at once as 16-bit integers."""
+
+
+def pair_products(target: Target) -> int:
+    """The registers of a tile's products of pairs, which x86 adds by an instruction of its own.
+
+    WebAssembly does, too: there are fewer registers to count on in any case.
+    """
+    return int(target.is_x86)
+
+
 def words(channels: int) -> int:
     """The words that hold so many bytes."""
     return -(-channels // WORD)
@@ -36,6 +48,14 @@ def dot(
     Activations are unsigned, weights signed.
     """
     wide = b.cast(arith.ExtUIOp, activations, i32)
+    return b.contract(wide, b.cast(arith.ExtSIOp, weights, i32), accumulator)
+
+
+def wide_dot(
+    b: LoopBuilder, activations: SSAValue, weights: SSAValue, accumulator: SSAValue
+) -> SSAValue:
+    """As `dot`, over two k, of activations that are stored as 16-bit integers."""
+    wide = b.cast(arith.ExtSIOp, activations, i32)
     return b.contract(wide, b.cast(arith.ExtSIOp, weights, i32), accumulator)
 
 

@@ -69,14 +69,18 @@ class TileModel:
     """Whether steps are cut into chunks where the second cache has no room for all weights, which
     follow each other in a chunk as the hardware expects."""
 
+    products: int = 0
+    """The registers of products that another instruction adds to the sums."""
+
     @property
     def _registers(self) -> int:
         """The registers of one accumulator."""
         return max(1, self.vector_bytes // self.target.vector_bytes)
 
     def max_pixels(self, blocks: int) -> int:
-        """The most pixels that leave registers for the weights and one input."""
-        available = self.target.num_vector_registers // self._registers
+        """The most pixels that leave registers for the weights, one input and its products."""
+        registers = self.target.num_vector_registers - self.products
+        available = registers // self._registers
         return max(1, (available - blocks - 1) // blocks)
 
     def cycles(self, pixels: int, blocks: int) -> float:

@@ -32,7 +32,7 @@ from glow.backends.cpu.kernels.int8_winograd.spec import (
     int8_winograd_tiling,
 )
 from glow.backends.cpu.kernels.int8_winograd.weights import pack, unpack
-from glow.backends.cpu.tiling.int8_tile import SIGN
+from glow.backends.cpu.tiling.int8_tile import PAIR, SIGN, WORD
 from glow.lowering.loop_builder.border import BorderClasses
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
@@ -150,14 +150,15 @@ def check_convolution(
     *,
     signed: bool = False,
     borders: bool = False,
-    matrix: bool = False,
+    form: str = "bytes",
 ) -> None:
     """The sums of random bytes are those of NumPy.
 
     `borders`: with a bias for each class of places at a border, which counts the padding.
-    `matrix`: by matrix tiles.
+    `form`: "matrix" for matrix tiles, "wide" for bytes that are stored as 16-bit integers.
     """
     lanes, (inputs, outputs) = max(4, target.lanes(32)), case.channels
+    wide = form == "wide"
     spec = Int8Conv2dSpec(
         case.batch,
         inputs,
@@ -169,6 +170,8 @@ def check_convolution(
         block_lanes=case.block_lanes or lanes,
         zero_point=case.zero_point,
         signed_input=signed,
+        wide_input=wide,
+        step=PAIR if wide else WORD,
     )
     x, w, bias, expected = operands(case, case.groups)
     output = np.zeros(spec.output_type.get_shape(), np.int32)
@@ -179,14 +182,18 @@ def check_convolution(
         padding = np.tensordot(~inside, sums, ([1, 2], [1, 2]))[:, :, None, None]
         bias = bias + (case.zero_point - lower) * padding
         spec = replace(spec, borders=len(inside))
-    if matrix:
+    if form == "matrix":
         spec = replace(spec, config=matrix_conv_config(spec))
     bias = to_blocks(bias.astype(np.int32), lanes).reshape(-1, lanes)
     packed = pack_int8_conv_weights(w, spec, target)
     (sums,) = run(
         build_int8_convolution("convolution", spec, target),
         [output],
-        [to_blocks(x, spec.block_lanes), packed, bias],
+        [
+            to_blocks(x, spec.block_lanes).astype(np.int16 if wide else np.uint8),
+            packed,
+            bias,
+        ],
         target,
     )
     np.testing.assert_array_equal(to_plain(sums, outputs), expected)
@@ -229,12 +236,11 @@ def check_winograd(
     scratch = buffers_of(int8_winograd_tiling(spec, target))
     sums, *_ = run(
         build_int8_winograd("winograd", spec, target),
+        [np.zeros(spec.output_type.get_shape(), np.int32)],
         [
-            np.zeros(spec.output_type.get_shape(), np.int32),
+            # Scratch memory, of which each work item has a part.
             np.zeros(scratch.patches.get_shape(), np.int16),
             np.zeros(scratch.products.get_shape(), np.int32),
-        ],
-        [
             to_blocks(x, lanes),
             packed.array(),
             to_blocks(bias, lanes).reshape(-1, lanes),

@@ -7,7 +7,7 @@ would give, once for all pixels of the tile. A first layer reads blocks of four 
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i8, i32
+from xdsl.dialects.builtin import i8, i16, i32
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.convolution.conv2d import (
@@ -18,7 +18,7 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
 from glow.backends.cpu.kernels.convolution.conv2d_order import Position
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.tiling.accumulation import Product
-from glow.backends.cpu.tiling.int8_tile import SIGN, dot, signed_dot
+from glow.backends.cpu.tiling.int8_tile import SIGN, dot, signed_dot, wide_dot
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
@@ -49,6 +49,8 @@ class Int8Convolution(Convolution):
     @property
     def product(self) -> Product:
         """What a step does."""
+        if self.bytes.wide_input:
+            return wide_dot
         return signed_dot if self.bytes.signed_input else dot
 
     def bias_row(self, block: Index, tile: Tile) -> Index:
@@ -138,8 +140,9 @@ class Int8Convolution(Convolution):
         group, _, channel_tile = position
         weights = self.buffers.weights[part]
         shape = (*types.shape_of(nothing)[1:], spec.step)
-        type_ = types.vector_type((1, spec.step), i8)
-        pixel = b.constant(_signed(spec.zero_point), type_)
+        type_ = types.vector_type((1, spec.step), i16 if spec.wide_input else i8)
+        byte = spec.zero_point if spec.wide_input else _signed(spec.zero_point)
+        pixel = b.constant(byte, type_)
         product = self.product
 
         def word(at: tuple[Index, ...], values: Carried) -> Carried:

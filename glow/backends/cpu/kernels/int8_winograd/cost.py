@@ -8,15 +8,17 @@ that are 8 or 3.6 times as large.
 from __future__ import annotations
 
 from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
-from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import (
+    Int8Conv2dSpec,
+    input_step,
+)
 from glow.backends.cpu.kernels.int8_winograd.spec import (
     PAIR,
     Int8WinogradSpec,
     int8_winograd_tiling,
-    tiling_cycles,
+    shared_cycles,
 )
 from glow.backends.cpu.kernels.winograd.cost import GAIN, TAP_LOOPS, taps_inside
-from glow.backends.cpu.tiling.int8_tile import WORD
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
@@ -29,8 +31,8 @@ def is_profitable(spec: Int8WinogradSpec, target: Target) -> bool:
 
 
 def int8_winograd_cycles(spec: Int8WinogradSpec, target: Target) -> float:
-    """The estimated cycles of all phases."""
-    return tiling_cycles(int8_winograd_tiling(spec, target), target)
+    """The estimated cycles of all phases, in blocks that threads share."""
+    return shared_cycles(int8_winograd_tiling(spec, target), target)
 
 
 def direct_cycles(spec: Int8WinogradSpec, target: Target) -> float:
@@ -43,6 +45,8 @@ def direct_cycles(spec: Int8WinogradSpec, target: Target) -> float:
         Window(spec.plane, taps, pads=spec.pads),
         lanes=spec.lanes,
         block_lanes=spec.lanes,
+        step=input_step(spec.lanes, target, wide=target.is_x86),
+        wide_input=target.is_x86,
     )
     tiling, model = conv_tiling(direct, target), direct.model(target)
     planes = sum(
@@ -50,5 +54,5 @@ def direct_cycles(spec: Int8WinogradSpec, target: Target) -> float:
         for part in tiling.parts
         for count, length in tiling.runs
     )
-    pairs = WORD // PAIR
+    pairs = direct.step // PAIR
     return pairs * TAP_LOOPS * spec.batch * planes * taps_inside(spec)

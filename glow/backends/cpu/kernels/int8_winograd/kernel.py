@@ -18,6 +18,7 @@ from glow.backends.cpu.kernels.int8_winograd.spec import (
     Int8WinogradSpec,
     buffers_of,
     int8_winograd_tiling,
+    regions_of,
 )
 from glow.backends.cpu.kernels.int8_winograd.transform import (
     OUTPUTS,
@@ -28,6 +29,7 @@ from glow.backends.cpu.kernels.winograd.phases import EpilogueBuffers, store_pix
 from glow.backends.cpu.kernels.winograd.tiles import (
     Origin,
     PatchAxis,
+    Scratch,
     Tile,
     block_origin,
     chosen,
@@ -69,17 +71,28 @@ class _Int8Winograd:
         self.integers = Integers(builder)
 
     def kernel(self, name: str) -> Kernel:
-        """The kernel on its buffers; there is one work item."""
-        return Kernel(self.builder.function(name, self._types(), self._run), 1)
+        """The kernel on its buffers."""
+        items = regions_of(self.tiling)
+        return Kernel(self.builder.function(name, self._types(), self._run), items)
 
     def _run(self, buffers: Values, low: Index, high: Index) -> None:
-        """Computes the work items [low, high): all blocks or none."""
-        b = self.builder
-        self.output, self.patches, self.products, self.source = buffers[:4]
+        """Computes the work items [low, high), in the scratch memory of the first."""
+        b, tiling = self.builder, self.tiling
+        self.output, patches, products, self.source = buffers[:4]
         self.weights, self.bias = buffers[4:6]
         self.epilogue_operands = buffers[6:]
-        blocks = self.tiling.row_blocks * self.tiling.segments
-        b.loop(low, high, 1, lambda _: b.loop(0, blocks, 1, self._block))
+        several = regions_of(tiling) > 1
+        region = low if several else 0
+        self.patches, self.products = (
+            Scratch(patches, region),
+            Scratch(products, region),
+        )
+        blocks = tiling.row_blocks * tiling.segments
+        count = tiling.blocks_per_item * tiling.segments if several else blocks
+        stop = b.mul(high, count)
+        if blocks % count:
+            stop = b.minimum(stop, blocks)
+        b.loop(b.mul(low, count), stop, 1, self._block)
 
     def _types(self) -> list[MemRefType]:
         spec, scratch = self.spec, buffers_of(self.tiling)
@@ -133,7 +146,8 @@ class _Int8Winograd:
                 for k in range(PAIR):
                     position = (row + k) * spec.patch + column
                     at = (position, tile.number, channel)
-                    b.vector_store(self._half(value, k), self.patches, *at)
+                    place = self.patches.at(*at)
+                    b.vector_store(self._half(value, k), self.patches.buffer, *place)
 
     def _pixels(
         self, tile: Tile, block: Index, y: Index, columns: PatchAxis, first: int
@@ -226,9 +240,8 @@ class _Int8Winograd:
         (channel_tile, position), (tile, count) = at, tiles
 
         def step(pair: Index, sums: Values) -> Values:
-            left = b.transfer_read(
-                self.patches, (position, tile, b.mul(pair, PAIR)), (count, PAIR), (1, 2)
-            )
+            where = self.patches.at(position, tile, b.mul(pair, PAIR))
+            left = b.transfer_read(self.patches.buffer, where, (count, PAIR), (2, 3))
             right = b.transfer_read(
                 weights,
                 (channel_tile, position, pair, 0, 0, 0),
@@ -243,7 +256,8 @@ class _Int8Winograd:
         shape = (count, part.blocks, spec.lanes)
         zero = b.constant(0, types.vector_type(shape, i32))
         (sums,) = b.carry(0, spec.channels // PAIR, 1, [zero], step)
-        b.transfer_write(sums, self.products, (0, position, tile, 0), (2, 0, 3))
+        where = self.products.at(0, position, tile, 0)
+        b.transfer_write(sums, self.products.buffer, where, (3, 1, 4))
 
     # ---- outputs
 
@@ -252,8 +266,9 @@ class _Int8Winograd:
         b, spec, transform = self.builder, self.spec, OUTPUTS[self.spec.tile]
 
         def product(row: int, column: int) -> SSAValue:
-            at = (block, row * spec.patch + column, tile.number, 0)
-            return b.vector_load(spec.lanes, self.products, *at)
+            position = row * spec.patch + column
+            at = self.products.at(block, position, tile.number, 0)
+            return b.vector_load(spec.lanes, self.products.buffer, *at)
 
         down = [
             transform(

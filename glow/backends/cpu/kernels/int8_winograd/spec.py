@@ -6,12 +6,14 @@ times as large, modulo 2^32. The odd part of `scale`^2 has an inverse modulo 2^3
 is a shift, which is right where the true sum is below 2^31 over it. So there is no rounding
 anywhere, and the bits are those of direct sums.
 
-Transformed patches and weights fit 16 bits, which `i32x4.dot_i16x8_s` of WebAssembly multiplies
-in pairs: bytes are widened for it in any case. Points are 0, +-1 (and +-2) and infinity.
+Transformed patches and weights fit 16 bits, which `pmaddwd` of x86 and `i32x4.dot_i16x8_s` of
+WebAssembly multiply in pairs: bytes are widened for them in any case. Points are 0, +-1 (and +-2)
+and infinity.
 
 All tiles of a block go through all phases, before the next block does: patches of all
-channels, then products and outputs of one channel tile after the other. Engines of WebAssembly run
-a module on one thread, so that there is one work item, and scratch memory for one block.
+channels, then products and outputs of one channel tile after the other. Threads share the blocks,
+and calls work in the scratch memory of their first work item. Engines of WebAssembly run a module
+on one thread, so that there is one work item, and scratch memory for one block.
 
 Packed weights are [channel tile][position][pair of input channels][blocks][lanes][2] of i16.
 """
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import prod
+from math import prod, sqrt
 from typing import ClassVar
 
 from xdsl.dialects.builtin import MemRefType, i8, i16, i32
@@ -30,10 +32,12 @@ from glow.backends.cpu.dialect.config import USUAL_PREFETCH
 from glow.backends.cpu.kernels.winograd.config import wrong_winograd_config
 from glow.backends.cpu.kernels.winograd.spec import BOTH, WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiling import (
+    THREADS,
     WinogradTiling,
     choose_winograd_tiling,
     winograd_tiling,
 )
+from glow.backends.cpu.tiling.int8_tile import pair_products
 from glow.backends.cpu.tiling.tiles import TileModel
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder import ir_types as types
@@ -137,7 +141,9 @@ class Int8WinogradSpec(WinogradSpec):
     def model(self, target: Target) -> TileModel:
         """What register tiles of the products cost."""
         vector_bytes = self.lanes * types.byte_width(self.SUMS)
-        return TileModel(self.channels // PAIR, vector_bytes, target)
+        products = pair_products(target)
+        steps = self.channels // PAIR
+        return TileModel(steps, vector_bytes, target, products=products)
 
 
 @dataclass(frozen=True)
@@ -145,18 +151,23 @@ class Buffers:
     """The types of a block's scratch memory."""
 
     patches: MemRefType
-    """[position, tile, input channel]"""
+    """[region, position, tile, input channel]"""
     products: MemRefType
-    """[block of a channel tile, position, tile, lane]"""
+    """[region, block of a channel tile, position, tile, lane]"""
+
+
+def regions_of(tiling: WinogradTiling) -> int:
+    """The parts of the scratch memory, one per work item."""
+    return 1 if tiling.model.target.is_wasm else tiling.regions
 
 
 def buffers_of(tiling: WinogradTiling) -> Buffers:
     """The scratch memory of a convolution that is cut so."""
-    spec, tiles = tiling.spec, tiling.tiles
+    spec, tiles, regions = tiling.spec, tiling.tiles, regions_of(tiling)
     channels = spec.input_blocks * spec.lanes
-    products = (tiling.config.blocks, spec.positions, tiles, spec.lanes)
+    products = (regions, tiling.config.blocks, spec.positions, tiles, spec.lanes)
     return Buffers(
-        types.memref_type((spec.positions, tiles, channels), i16),
+        types.memref_type((regions, spec.positions, tiles, channels), i16),
         types.memref_type(products, i32),
     )
 
@@ -176,41 +187,60 @@ def int8_winograd_tiling(spec: Int8WinogradSpec, target: Target) -> WinogradTili
 
 @bounded_cache
 def _choose_tiling(spec: Int8WinogradSpec, target: Target) -> WinogradTiling:
-    """The faster of blocks whose patches take half of the first cache, and half of the second:
-    each block reads the weights anew.
+    """The fastest of blocks whose patches take half of the first cache or half of the second:
+    each block reads the weights anew; and of smaller ones of which each thread has some.
     """
+    rows = spec.tile_rows
     tilings = [
-        _tiling_within(spec, target, size // 2)
+        _tiling_within(spec, target, size // 2, most)
         for size in (target.l1_bytes, target.l2_bytes)
+        for most in (rows, -(-rows // THREADS))
     ]
-    return min(tilings, key=lambda tiling: tiling_cycles(tiling, target))
+    return min(tilings, key=lambda tiling: shared_cycles(tiling, target))
 
 
-def _tiling_within(spec: Int8WinogradSpec, target: Target, size: int) -> WinogradTiling:
+def _tiling_within(
+    spec: Int8WinogradSpec, target: Target, size: int, most_rows: int
+) -> WinogradTiling:
     """The largest blocks whose patches have so many bytes, of equal numbers of tiles."""
     tiles = max(1, size // (spec.positions * spec.channels * WORD_BYTES))
     across, rows = spec.tiles_across, spec.tile_rows
     if tiles < across:
         return winograd_tiling(spec, target, 1, -(-across // tiles), fused=True)
-    blocks = -(-rows // (tiles // across))
+    blocks = -(-rows // min(tiles // across, most_rows))
     return winograd_tiling(spec, target, -(-rows // blocks), fused=True)
 
 
+def shared_cycles(tiling: WinogradTiling, target: Target) -> float:
+    """A thread's cycles, and the part of several threads: both count alike."""
+    cycles = tiling_cycles(tiling, target)
+    if target.is_wasm:
+        return cycles
+    rounds = -(-tiling.shared_blocks // THREADS)
+    return cycles * sqrt(rounds * THREADS / tiling.shared_blocks)
+
+
 def tiling_cycles(tiling: WinogradTiling, target: Target) -> float:
-    """The estimated cycles of a convolution that is cut so."""
+    """The estimated cycles of a convolution that is cut so.
+
+    Weights that exceed a core's share of the last cache come from memory for the first block.
+    """
     spec, core = tiling.spec, target.core
     products = spec.positions * tiling.tiles * tiling.product_cycles()
     weights = WORD_BYTES * spec.packed_weights
-    rate = core.contended_l3_bytes_per_cycle
+    again = core.contended_l3_bytes_per_cycle
     if weights <= target.l2_bytes * 3 // 4:
-        rate = core.sustained_l2_bytes_per_cycle
-    patches, sums = scratch_sizes(tiling)
+        again = core.sustained_l2_bytes_per_cycle
+    is_far = weights > core.l3_share
+    first = core.contended_memory_bytes_per_cycle if is_far else again
+    patches, sums = (size // regions_of(tiling) for size in scratch_sizes(tiling))
     stays = patches * WORD_BYTES + sums * SUM_BYTES <= target.l1_bytes
     move = 2 * core.move_cycles if stays else core.pass_cycles
     vectors = spec.input_blocks / PAIR + spec.output_blocks
     transforms = move * spec.positions * tiling.tiles * vectors
-    blocks = tiling.row_blocks * tiling.segments
-    return blocks * (max(products, weights / rate) + transforms)
+    rest = tiling.row_blocks * tiling.segments - 1
+    read = max(products, weights / first) + rest * max(products, weights / again)
+    return read + (1 + rest) * transforms
 
 
 def wrong_int8_winograd_config(spec: Int8WinogradSpec, target: Target) -> str | None:

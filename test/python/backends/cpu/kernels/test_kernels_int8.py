@@ -132,6 +132,12 @@ def test_convolution_is_exact(name: str, case: str) -> None:
     check_convolution(CASES[case], TARGETS[name], run_kernel)
 
 
+@pytest.mark.parametrize("case", sorted(CASES))
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_convolution_of_16_bit_integers_is_exact(name: str, case: str) -> None:
+    check_convolution(CASES[case], TARGETS[name], run_kernel, form="wide")
+
+
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_convolution_of_signed_bytes_is_exact(name: str) -> None:
     """Bytes read as signed ones, 128 lower, for instructions that take no others."""

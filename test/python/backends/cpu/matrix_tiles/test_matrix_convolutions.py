@@ -31,7 +31,7 @@ ALL = {name: case for name, case in (CASES | MORE).items() if case.groups == 1}
 @pytest.mark.skipif(not host_target().has_int8_tiles, reason="no tiles of bytes")
 @pytest.mark.parametrize("name", ALL)
 def test_convolutions_are_exact(name: str) -> None:
-    check_convolution(ALL[name], host_target(), run_kernel, matrix=True)
+    check_convolution(ALL[name], host_target(), run_kernel, form="matrix")
 
 
 def test_tiles_of_a_first_layer_take_a_row_of_taps() -> None:
