@@ -31,6 +31,20 @@ func.func @first(%x: tensor<1x3x8x8xui8>) -> tensor<1x16x4x4xi32> {
   func.return %0 : tensor<1x16x4x4xi32>
 }
 
+// So do the rows of products with constant weights.
+// CHECK-LABEL: func.func @rows(
+// CHECK:       %[[ROWS:.*]] = glow.convert %x : tensor<3x8xi16>
+// CHECK:       cpu.int8_matmul %[[ROWS]], {{.*}} : tensor<3x5xi32>
+// BYTES-LABEL: func.func @rows(
+// BYTES-NOT:   glow.convert
+func.func @rows(%x: tensor<3x8xui8>) -> tensor<3x5xi32> {
+  %w = glow.splat 1 : tensor<8x5xi8>
+  %z = glow.constant dense<2> : tensor<ui8>
+  %p = glow.constant dense<0> : tensor<i8>
+  %0 = glow.matmul_integer %x, %w, %z, %p : tensor<3x5xi32>
+  func.return %0 : tensor<3x5xi32>
+}
+
 // Taps that are transformed, and channels with filters of their own, read bytes.
 // CHECK-LABEL: func.func @transformed(
 // CHECK-NOT:   glow.convert

@@ -261,7 +261,8 @@ class Int8SumPool2dOp(Int8Op):
 class Int8MatmulOp(WeightedInt8Op, ProductOp):
     """Int8 matmul with packed constant weights.
 
-    input [..., M, K] row-major, weights packed, bias [N] of i32 -> [..., M, N].
+    input [..., M, K] row-major, weights packed, bias [N] of i32 -> [..., M, N]. The input's bytes
+    may be stored as i16, as those of `cpu.int8_conv2d` may.
     """
 
     name = "cpu.int8_matmul"

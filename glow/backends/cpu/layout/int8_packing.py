@@ -45,7 +45,7 @@ class BytePacker:
 
     @property
     def widens_bytes(self) -> bool:
-        """Whether direct convolutions of bytes read them as 16-bit integers."""
+        """Whether direct convolutions and products of bytes read them as 16-bit integers."""
         return self.target.is_x86 and has_word_dot(self.target)
 
     @property

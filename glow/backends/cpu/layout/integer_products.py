@@ -22,7 +22,7 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
 from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
-from glow.backends.cpu.layout.int8_products import int8_matmul
+from glow.backends.cpu.layout.int8_products import convert, int8_matmul
 from glow.backends.cpu.layout.layout import (
     Layout,
     blocked_source,
@@ -189,8 +189,7 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
     else:
         blocks = layout.blocked(builder, image)
     if layout.packer.widens_bytes:
-        types = [tensor_type(shape_of(blocks), i16)]
-        blocks = builder.create(glow.ConvertOp, [blocks], {}, types=types)
+        blocks = convert(builder, blocks, i16)
         shape = replace(shape, wide_input=True)
     block_lanes = shape_of(blocks)[-1]
     config = layout.packer.int8_conv2d_config(shape, block_lanes)
@@ -307,13 +306,16 @@ def matmul_integer(layout: Layout, op: Operation) -> None:
             int8_matmul(op)
         return
     lhs, weights = _whole_words(product)
+    wide = layout.packer.widens_bytes
+    if wide:
+        lhs = convert(product.builder, lhs, i16)
     rows = int(np.prod(shape_of(lhs)[:-1]))
     name = name_of(op.rhs)
     packed = layout.constant(
         op,
         ("int8_matmul", constant_key(op.rhs), rows),
         f"{name}.packed",
-        lambda: layout.packer.matmul(weights, rows),
+        lambda: layout.packer.matmul(weights, rows, wide=wide),
     )
     bias = layout.constant(
         op,
@@ -321,7 +323,7 @@ def matmul_integer(layout: Layout, op: Operation) -> None:
         f"{name}.bias",
         lambda: folded_bias(product, (0,), lowered_by(layout)),
     )
-    tile = layout.packer.matmul_config(weights, rows)
+    tile = layout.packer.matmul_config(weights, rows, wide=wide)
     config = config_attributes(tile, layout.lanes)
     signed = layout.packer.reads_signed_bytes
     result = product.builder.node(

@@ -48,7 +48,8 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
 
     def matmul(attributes: Attributes, lhs: Array, weights: Array) -> Array:
         config = config_of(attributes, MatmulConfig)
-        return packer.matmul(weights, prod(lhs.shape[:-1]), config).array()
+        rows, wide = prod(lhs.shape[:-1]), lhs.dtype == np.int16
+        return packer.matmul(weights, rows, config, wide=wide).array()
 
     def strassen(attributes: Attributes, sums: Array, factors: Array) -> Array:
         rows = prod(attributes.ints("outer"))

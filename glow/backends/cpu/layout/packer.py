@@ -62,7 +62,7 @@ class Packer(Protocol):
 
     @property
     def widens_bytes(self) -> bool:
-        """Whether direct convolutions of bytes read them as 16-bit integers."""
+        """Whether direct convolutions and products of bytes read them as 16-bit integers."""
         ...
 
     @property
@@ -102,15 +102,25 @@ class Packer(Protocol):
         ...
 
     def matmul(
-        self, weights: Array, rows: int, config: MatmulConfig | None = None
+        self,
+        weights: Array,
+        rows: int,
+        config: MatmulConfig | None = None,
+        *,
+        wide: bool = False,
     ) -> DeferredArray:
-        """[K, N] as one flat array, for products with `rows` rows, by tiles like that."""
+        """[K, N] as one flat array, for products with `rows` rows, by tiles like that.
+
+        `wide`: the rows are bytes that are stored as 16-bit integers.
+        """
         ...
 
     def matmul_config(
-        self, weights: Array, rows: int, *, widens: bool = False
+        self, weights: Array, rows: int, *, widens: bool = False, wide: bool = False
     ) -> MatmulConfig | None:
-        """The register tile of a product, whose weights may be stored as bf16."""
+        """The register tile of a product, whose weights may be stored as bf16, or its rows of
+        bytes as 16-bit integers.
+        """
         ...
 
     def int8_conv2d(

@@ -128,10 +128,15 @@ class TargetPacker(BytePacker):
         return conv2d_spec(shape, self.lanes, element)
 
     def matmul(
-        self, weights: Array, rows: int, config: MatmulConfig | None = None
+        self,
+        weights: Array,
+        rows: int,
+        config: MatmulConfig | None = None,
+        *,
+        wide: bool = False,
     ) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows, by tiles like that."""
-        spec = self._matmul_spec(weights, rows)
+        spec = self._matmul_spec(weights, rows, wide=wide)
         spec = spec if config is None else replace(spec, config=config)
 
         def write(out: Array) -> None:
@@ -140,13 +145,15 @@ class TargetPacker(BytePacker):
         return packed(weights, spec.packed_elements(self.target), write)
 
     def matmul_config(
-        self, weights: Array, rows: int, *, widens: bool = False
+        self, weights: Array, rows: int, *, widens: bool = False, wide: bool = False
     ) -> MatmulConfig | None:
-        """The register tile of a product, whose weights may be stored as bf16."""
-        return choose(self._matmul_spec(weights, rows, widens), self.target)
+        """The register tile of a product, whose weights may be stored as bf16, or its rows of
+        bytes as 16-bit integers.
+        """
+        return choose(self._matmul_spec(weights, rows, widens, wide=wide), self.target)
 
     def _matmul_spec(
-        self, weights: Array, rows: int, widens: bool = False
+        self, weights: Array, rows: int, widens: bool = False, *, wide: bool = False
     ) -> MatmulSpec:
         depth, columns = weights.shape
         spec = MatmulSpec(
@@ -156,7 +163,8 @@ class TargetPacker(BytePacker):
             has_bias=True,
             element=_element_of(weights),
             widens=widens,
-            step=product_step(depth, self.target),
+            step=product_step(depth, self.target, wide=wide),
+            wide_input=wide,
         )
         wanted = MatmulSpec.shared_config if self.shares else choose
         return replace(spec, config=wanted(spec, self.target))

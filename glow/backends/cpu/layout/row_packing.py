@@ -106,11 +106,19 @@ class RowPacker(TargetPacker):
         return DeferredArray((group * rows * row,), weights.dtype, write, weights)
 
     def matmul(
-        self, weights: Array, rows: int, config: MatmulConfig | None = None
+        self,
+        weights: Array,
+        rows: int,
+        config: MatmulConfig | None = None,
+        *,
+        wide: bool = False,
     ) -> DeferredArray:
         """[K, N] as one flat array."""
         if config is not None:
-            return super().matmul(weights, rows, config)
+            return super().matmul(weights, rows, config, wide=wide)
+        return self._matmul_rows(weights)
+
+    def _matmul_rows(self, weights: Array) -> DeferredArray:
         depth, columns = weights.shape
         row = padded_row(depth, weights.itemsize)
 
@@ -155,7 +163,7 @@ class RowPacker(TargetPacker):
         return None
 
     def matmul_config(
-        self, weights: Array, rows: int, *, widens: bool = False
+        self, weights: Array, rows: int, *, widens: bool = False, wide: bool = False
     ) -> MatmulConfig | None:
         """None."""
         return None

@@ -150,7 +150,7 @@ def _sum_pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     lhs, weights, bias, *epilogue_operands = op.ins
-    *rows, depth = shape_of(lhs)
+    (*rows, depth), wide = shape_of(lhs), element_of(lhs) == i16
     spec = MatmulSpec(
         prod(rows),
         shape_of(bias)[0],
@@ -159,7 +159,8 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, epilogue_operands),
         element=i8,
         signed_input=op.attributes_view().has("signed_input"),
-        step=product_step(depth, target),
+        step=product_step(depth, target, wide=wide),
+        wide_input=wide,
         config=config_of(op.attributes_view(), MatmulConfig),
     )
     spec = checked(op, spec, MatmulSpec.wrong_config, target)

@@ -8,6 +8,8 @@ Where instructions multiply signed bytes only, the activations' highest bits are
 signed then, and 128 lower, for which the bias makes up.
 """
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
@@ -69,6 +71,15 @@ def signed_dot(
     return b.contract(wide, b.cast(arith.ExtSIOp, weights, i32), accumulator)
 
 
-def product_step(depth: int, target: Target) -> int:
+def byte_product(signed: bool, wide: bool) -> Callable[..., SSAValue]:
+    """What multiplies bytes that are read as signed ones, or stored as 16-bit integers."""
+    if wide:
+        return wide_dot
+    return signed_dot if signed else dot
+
+
+def product_step(depth: int, target: Target, *, wide: bool = False) -> int:
     """The bytes along the depth that a product multiplies at once."""
+    if wide:
+        return PAIR
     return target.dot_bytes if depth % target.dot_bytes == 0 else WORD

@@ -64,14 +64,19 @@ class Tile:
 
 
 @bounded_cache
-def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
-    """The tile with the least estimated time for a [rows, depth] x [depth, columns] product."""
+def choose_tile(
+    rows: int, columns: int, depth: int, target: Target, products: int = 0
+) -> Tile:
+    """The tile with the least estimated time for a [rows, depth] x [depth, columns] product.
+
+    `products`: the registers of products that another instruction adds to the sums.
+    """
     total = -(-columns // target.lanes(32))
     most = MAX_BLOCKS_OF_VECTOR if rows == 1 else MAX_BLOCKS
     tiles = [
         Tile(height, blocks)
         for blocks in range(1, min(most, total) + 1)
-        for height in range(1, min(rows, tallest(blocks, target)) + 1)
+        for height in range(1, min(rows, tallest(blocks, target, products)) + 1)
     ]
     return min(
         tiles, key=lambda tile: product_cycles(tile, rows, total, depth, target.core)
@@ -80,7 +85,12 @@ def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
 
 @bounded_cache
 def choose_shared_tile(
-    rows: int, columns: int, depth: int, target: Target, blocks: int = 0
+    rows: int,
+    columns: int,
+    depth: int,
+    target: Target,
+    blocks: int = 0,
+    products: int = 0,
 ) -> Tile:
     """The tile of a product whose weights other products read too, of more or fewer rows.
 
@@ -89,9 +99,9 @@ def choose_shared_tile(
     they are in memory once. `blocks`: the width that products of many rows have, if known.
     """
     total = -(-columns // target.lanes(32))
-    best = choose_tile(rows, columns, depth, target)
+    best = choose_tile(rows, columns, depth, target, products)
     many = max(rows, MANY_ROWS)
-    blocks = blocks or choose_tile(many, columns, depth, target).blocks
+    blocks = blocks or choose_tile(many, columns, depth, target, products).blocks
     weights = types.byte_width(f32) * depth * columns  # Groups fill 32 bits.
     is_far = weights > target.l2_bytes
     read = weights / target.core.far_bytes_per_cycle if is_far else 0.0
@@ -99,7 +109,7 @@ def choose_shared_tile(
     def cycles(tile: Tile) -> float:
         return max(read, product_cycles(tile, rows, total, depth, target.core))
 
-    heights = range(1, min(rows, tallest(blocks, target)) + 1)
+    heights = range(1, min(rows, tallest(blocks, target, products)) + 1)
     tiles = [Tile(height, blocks) for height in heights]
     shared = min(
         tiles, key=lambda t: product_cycles(t, rows, total, depth, target.core)
@@ -107,16 +117,17 @@ def choose_shared_tile(
     return shared if cycles(shared) <= SHARED_LOSS * cycles(best) else best
 
 
-def tallest(blocks: int, target: Target) -> int:
-    """The most rows that leave registers for B and one broadcast."""
-    free = target.num_vector_registers - 1 - (blocks if blocks > 1 else 0)
+def tallest(blocks: int, target: Target, products: int = 0) -> int:
+    """The most rows that leave registers for B, one broadcast and its products."""
+    others = 1 + products + (blocks if blocks > 1 else 0)
+    free = target.num_vector_registers - others
     ways = max(MIN_MAX_ROWS, target.core.l1_ways - OTHER_WAYS)
     return max(1, min(free // blocks, ways))
 
 
-def wrong_tile(tile: Tile, rows: int, target: Target) -> str | None:
+def wrong_tile(tile: Tile, rows: int, target: Target, products: int = 0) -> str | None:
     """Why a product of so many rows cannot be computed by a tile, if so."""
-    most = min(rows, tallest(tile.blocks, target))
+    most = min(rows, tallest(tile.blocks, target, products))
     if tile.rows <= most:
         return None
     return (

@@ -28,7 +28,7 @@ from glow.backends.cpu.tiling.accumulation import (
     accumulate,
     widening_product,
 )
-from glow.backends.cpu.tiling.int8_tile import dot, signed_dot
+from glow.backends.cpu.tiling.int8_tile import byte_product
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     Matrix,
@@ -172,7 +172,7 @@ class _PackedProduct:
 
         steps = self.spec.steps
         if self.spec.element == i8:
-            product = signed_dot if self.spec.signed_input else dot
+            product = byte_product(self.spec.signed_input, self.spec.wide_input)
         elif self.spec.widens:
             product = widening_product
         else:
@@ -238,7 +238,7 @@ def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kern
     output = epilogue.output(spec.c_strides.span((), rows, spec.columns))
     buffers = [
         output,
-        flat(spec.a_strides.span((), rows, spec.depth), spec.element),
+        flat(spec.a_strides.span((), rows, spec.depth), spec.a_element),
         _packed_type(spec, target),
         *epilogue.buffers(output, rows, spec.columns),
     ]

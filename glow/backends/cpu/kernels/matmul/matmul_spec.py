@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import bf16, f32, i8, i32
+from xdsl.dialects.builtin import bf16, f32, i8, i16, i32
 from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import (
@@ -12,7 +12,7 @@ from glow.backends.cpu.dialect.config import (
     MatmulConfig,
     wrong_prefetch,
 )
-from glow.backends.cpu.tiling.int8_tile import WORD
+from glow.backends.cpu.tiling.int8_tile import WORD, pair_products
 from glow.backends.cpu.tiling.matmul_tile import (
     MANY_ROWS,
     ColumnSplit,
@@ -75,6 +75,8 @@ class MatmulSpec:
     signed_input: bool = False
     step: int = WORD
     """The bytes along the depth that are multiplied at once."""
+    wide_input: bool = False
+    """Whether the bytes of A are stored as 16-bit integers, two of which are multiplied at once."""
     config: MatmulConfig | None = None
 
     def __post_init__(self) -> None:
@@ -82,6 +84,11 @@ class MatmulSpec:
             raise ValueError(
                 f"{self.element} products take a depth in groups of {self.group}"
             )
+
+    @property
+    def a_element(self) -> Attribute:
+        """The element type of A in memory."""
+        return i16 if self.wide_input else self.element
 
     @property
     def sums(self) -> Attribute:
@@ -155,12 +162,17 @@ class MatmulSpec:
 
     def _vector_tile(self, target: Target) -> Tile:
         """The best tile of vectors."""
-        tile = choose_tile(self.rows, self.columns, self.steps, target)
+        products = self.products(target)
+        tile = choose_tile(self.rows, self.columns, self.steps, target, products)
         if self.element != i8 or target.lanes(32) > 1:
             return tile
         sums = max(1, target.num_vector_registers // SUM_REGISTERS)
         blocks = min(tile.blocks, sums)
         return Tile(min(tile.rows, max(1, sums // blocks)), blocks)
+
+    def products(self, target: Target) -> int:
+        """The registers of products that another instruction adds to the sums."""
+        return pair_products(target) if self.wide_input else 0
 
     def choose_config(self, target: Target) -> MatmulConfig:
         """The best register tile for a target."""
@@ -213,7 +225,8 @@ class MatmulSpec:
                 if self._is_faster(matrix, vectors, target):
                     return MatmulConfig(matrix.rows, matrix.blocks, matrix_tiles=True)
                 return self._of_vectors(vectors, target)
-        return self._of_vectors(choose_shared_tile(self.rows, *size), target)
+        tile = choose_shared_tile(self.rows, *size, products=self.products(target))
+        return self._of_vectors(tile, target)
 
     def wrong_config(self, target: Target) -> str | None:
         """What the target or the product does not allow of the configuration, if so."""
@@ -223,7 +236,7 @@ class MatmulSpec:
                 return "matrix tiles: the target has none for these elements"
             wrong = wrong_matrix_tile(tile, self.rows)
         else:
-            wrong = wrong_tile(tile, self.rows, target)
+            wrong = wrong_tile(tile, self.rows, target, self.products(target))
         if wrong is not None or self.config is None:
             return wrong
         wrong = wrong_cut(self.config.cut) or wrong_prefetch(self.config.prefetch)

@@ -29,7 +29,9 @@ from glow.backends.cpu.kernels.channelwise.pool import PoolSpec, build_pool
 from glow.backends.cpu.kernels.int8_winograd.kernel import build_int8_winograd
 from glow.backends.cpu.kernels.int8_winograd.spec import FORMS, Int8WinogradSpec
 from glow.backends.cpu.kernels.int8_winograd.weights import largest_sum
-from glow.backends.cpu.tiling.int8_tile import WORD, dot
+from glow.backends.cpu.kernels.matmul.matmul import build_matmul, pack_matmul_weights
+from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
+from glow.backends.cpu.tiling.int8_tile import WORD, dot, product_step
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -130,6 +132,36 @@ def test_depthwise_convolution_is_exact(name: str, case: str) -> None:
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_convolution_is_exact(name: str, case: str) -> None:
     check_convolution(CASES[case], TARGETS[name], run_kernel)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("sizes", [(1, 1, 4), (1, 70, 12), (9, 21, 8), (33, 40, 60)])
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_product_with_constant_weights_is_exact(
+    name: str, sizes: tuple[int, int, int], wide: bool
+) -> None:
+    """Of rows of bytes, which may be stored as 16-bit integers, by one row or several."""
+    (rows, columns, depth), target = sizes, TARGETS[name]
+    step = product_step(depth, target, wide=wide)
+    spec = MatmulSpec(
+        rows, columns, depth, has_bias=True, element=i8, step=step, wide_input=wide
+    )
+    random = np.random.default_rng(0)
+    a = random.integers(0, 256, (rows, depth))
+    b = random.integers(-128, 128, (depth, columns)).astype(np.int8)
+    bias = random.integers(-999, 999, columns).astype(np.int32)
+    (found,) = run_kernel(
+        build_matmul(spec, target),
+        [np.zeros(rows * columns, np.int32)],
+        [
+            a.reshape(-1).astype(np.int16 if wide else np.uint8),
+            pack_matmul_weights(b, spec, target),
+            bias,
+        ],
+        target,
+    )
+    expected = a @ b.astype(np.int64) + bias
+    np.testing.assert_array_equal(found.reshape(rows, columns), expected)
 
 
 @pytest.mark.parametrize("case", sorted(CASES))
