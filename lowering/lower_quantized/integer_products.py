@@ -10,6 +10,7 @@ and what requantizes %1.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -21,7 +22,7 @@ from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.quant import Quantization, quantization_of
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import dtype_of
-from glow.dialects.weights import stored_value
+from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import centred
 from glow.lowering.lower_quantized.parts import BYTE, Parts
@@ -142,6 +143,42 @@ def has_byte_kernel(op: glow.MatmulIntegerOp) -> bool:
     return scalars and is_multiplied(shape_of(op.lhs), shape_of(op.rhs))
 
 
+@dataclass(frozen=True)
+class ByteFactors:
+    """What kernels of bytes are made of beside the input, which is unsigned."""
+
+    weights: Array
+    """Signed bytes around zero."""
+    zero_point: int
+    """Of the input."""
+
+
+def byte_factors(op: glow.MatmulIntegerOp | glow.Conv2dIntegerOp) -> ByteFactors | None:
+    """The constants of a product of integers; None where it has others, or computed ones."""
+    if isinstance(op, glow.MatmulIntegerOp):
+        points = (op.lhs_zero_point, op.rhs_zero_point)
+    else:
+        points = (op.input_zero_point, op.weights_zero_point)
+    weights = constant_value(op.inputs[1])
+    of_input, of_weights = (
+        np.zeros(1, np.uint8) if point is None else constant_value(point)
+        for point in points
+    )
+    if weights is None or of_input is None or of_weights is None:
+        return None
+    is_unsigned = dtype_of(element_of(op.inputs[0])) == np.uint8
+    if weights.dtype != np.int8 or not (is_unsigned and weights.size):
+        return None
+    if of_weights.any() or of_input.size != 1:
+        return None
+    return ByteFactors(weights, int(of_input.reshape(())))
+
+
+def kept_convolution(op: Operation, parts: Parts) -> bool:
+    """`glow.conv2d_integer`, which stays as it is where a kernel takes it."""
+    return isinstance(op, glow.Conv2dIntegerOp) and byte_factors(op) is not None
+
+
 def kept_product(op: Operation, parts: Parts) -> bool:
     """`glow.matmul_integer`, which stays as it is where a kernel takes it."""
     return isinstance(op, glow.MatmulIntegerOp) and has_byte_kernel(op)
@@ -152,5 +189,6 @@ LOWERINGS: dict[type[Operation], Callable[[Operation, Parts], bool]] = {
     glow.MatmulOp: matrix_product,
     glow.FullyConnectedOp: matrix_product,
     glow.MatmulIntegerOp: kept_product,
+    glow.Conv2dIntegerOp: kept_convolution,
 }
 """Each returns whether it replaced the node."""

@@ -12,7 +12,6 @@ products of 32-bit integers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import i16, i32
@@ -34,7 +33,10 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weights import Array, constant_value
 from glow.lowering.loop_builder.border import BorderClasses
-from glow.lowering.lower_quantized.integer_products import has_byte_kernel
+from glow.lowering.lower_quantized.integer_products import (
+    byte_factors,
+    has_byte_kernel,
+)
 from glow.passes.graph.fold_channel_shuffle import MAX_DENSE_GROUPS, dense_weights
 from glow.passes.rewriting.node_builder import (
     NodeBuilder,
@@ -67,18 +69,15 @@ class Product:
             erase(self.op)
 
 
-def product_of(op: NodeOp, channel_axis: int, channels: int) -> Product | None:
+def product_of(
+    op: glow.Conv2dIntegerOp | glow.MatmulIntegerOp, channel_axis: int, channels: int
+) -> Product | None:
     """The product if its weights and zero points are constants it can be made of."""
-    values = [constant_value(value) for value in op.inputs[1:]]
-    if len(values) != 3 or any(value is None for value in values):
-        return None
-    weights, of_input, of_weights = cast("list[Array]", values)
-    if weights.dtype != np.int8 or of_weights.any() or of_input.size != 1:
-        return None
-    if of_input.dtype != np.uint8:
+    factors = byte_factors(op)
+    if factors is None:
         return None
     bias, replaced = following_bias(op, channel_axis, channels)
-    return Product(op, weights, int(of_input.reshape(())), bias, replaced)
+    return Product(op, factors.weights, factors.zero_point, bias, replaced)
 
 
 def following_bias(op: NodeOp, axis: int, channels: int) -> tuple[Array, NodeOp]:
