@@ -55,6 +55,22 @@ def conv(x: tuple[int, ...], *weights: np.ndarray, **more: Any) -> ModelProto:
     return model_of("Conv", x, *weights, **more)
 
 
+def conv_of_bytes(x: tuple[int, ...], weights: np.ndarray, **more: Any) -> ModelProto:
+    """Floats that become bytes, and their convolution in integers."""
+    model = model_of("ConvInteger", x, weights, **more)
+    graph, (node,) = model.graph, model.graph.node
+    scale, zero = np.float32(0.05), np.uint8(128)
+    for name, value in {"scale": scale, "zero": zero}.items():
+        graph.initializer.append(numpy_helper.from_array(np.array(value), name))
+    node.input[:], node.output[:] = ["bytes", "w0", "zero"], ["sums"]
+    graph.node.insert(
+        0, helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["bytes"])
+    )
+    to_floats = helper.make_node("Cast", ["sums"], ["y"], to=TensorProto.FLOAT)
+    graph.node.append(to_floats)
+    return model
+
+
 @dataclass(frozen=True)
 class Case:
     """A network with one choice; `sign` says of a lowered program whether the level is not 0."""
@@ -75,6 +91,15 @@ CASES = {
         lambda text: "cpu.winograd_conv2d" in text,
         {},
         1e-4,
+    ),
+    "int8_winograd": Case(
+        lambda: conv_of_bytes(
+            (1, 64, 28, 28), (24 * normal(64, 64, 3, 3)).astype(np.int8), **PADDED
+        ),
+        True,
+        lambda text: "cpu.int8_winograd_conv2d" in text,
+        {},
+        0.0,
     ),
     "strassen": Case(
         lambda: model_of("MatMul", (128, 768), normal(768, 768) / 28),

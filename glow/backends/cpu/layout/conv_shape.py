@@ -286,6 +286,24 @@ def choose_int8_winograd(
     )
 
 
+def tuned_int8_winograd(
+    shape: ConvShape, largest_sum: int, target: Target
+) -> WinogradChoice | None:
+    """The same, unless tuning found better blocks, or direct sums faster."""
+    choice = choose_int8_winograd(shape, largest_sum, target)
+    if choice is None:
+        return None
+    if not choose_level("int8_winograd", (shape,), choice.tile, target):
+        return None
+    from glow.backends.cpu.kernels.int8_winograd import spec as kernel
+
+    lanes, kind = target.lanes(32), kernel.Int8WinogradSpec
+    spec = winograd_spec(shape, choice.tile, lanes, kind=kind)
+    config = choose(spec, target)
+    tiling = kernel.int8_winograd_tiling(replace(spec, config=config), target)
+    return replace(choice, config=config, scratch=kernel.scratch_sizes(tiling))
+
+
 def conv2d_spec(shape: ConvShape, lanes: int, element: Attribute) -> Conv2dSpec:
     """A convolution of floats as its packing sees it."""
     return Conv2dSpec(

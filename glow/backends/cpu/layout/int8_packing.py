@@ -7,15 +7,12 @@ from dataclasses import replace
 
 from glow.backends.cpu.dialect.config import ConvConfig, WinogradConfig
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
-from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
-    pack_int8_conv_weights,
-)
 from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
-    choose_int8_winograd,
     has_word_dot,
     int8_conv2d_spec,
+    tuned_int8_winograd,
     winograd_spec,
 )
 from glow.backends.cpu.tuning.choose import choose
@@ -66,6 +63,10 @@ class BytePacker:
         config: ConvConfig | None,
     ) -> DeferredArray:
         """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
+        from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
+            pack_int8_conv_weights,
+        )
+
         spec = replace(self._int8_conv2d_spec(shape, block_lanes), config=config)
 
         def write(out: Array) -> None:
@@ -88,7 +89,7 @@ class BytePacker:
         from glow.backends.cpu.kernels.int8_winograd.weights import largest_sum
 
         largest = largest_sum(weights)
-        return choose_int8_winograd(shape, largest, self.target)
+        return tuned_int8_winograd(shape, largest, self.target)
 
     def int8_winograd(
         self, weights: Array, shape: ConvShape, tile: int, config: WinogradConfig | None

@@ -3,6 +3,7 @@
 | choice         | levels                                                    | results         |
 |----------------|-----------------------------------------------------------|-----------------|
 | winograd       | the cost model's tile, 0 for direct sums                  | by `numerics`   |
+| int8_winograd  | the same of bytes                                         | the same bits   |
 | strassen       | its levels, 0 for direct sums                             | by `numerics`   |
 | space_to_depth | 1 for a strided convolution behind space-to-depth         | by `numerics`   |
 | blocks         | 1 for a convolution on channel blocks, 0 for a plain one  | sums in another |
@@ -57,6 +58,7 @@ class AlgorithmSpec:
 
 TEXTS: Mapping[str, tuple[str, str]] = {
     "winograd": ("no winograd", "winograd"),
+    "int8_winograd": ("no winograd of bytes", "winograd of bytes"),
     "strassen": ("no strassen", "strassen"),
     "space_to_depth": ("no space-to-depth", "space-to-depth"),
     "blocks": ("plain", "in blocks"),

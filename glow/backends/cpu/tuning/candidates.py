@@ -39,6 +39,10 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
     PixelTile,
 )
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
+from glow.backends.cpu.kernels.int8_winograd.spec import (
+    Int8WinogradSpec,
+    shared_cycles,
+)
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul_spec import STREAMS, MatmulSpec
@@ -165,6 +169,21 @@ Cut: TypeAlias = tuple[int, int, bool]
 """The tile rows of a block, the segments of one, and whether a block goes through all phases."""
 
 
+def _int8_winograd(
+    spec: Int8WinogradSpec, target: Target, first: WinogradConfig
+) -> Iterator[WinogradConfig]:
+    """Blocks of all sizes, whose scratch memory stays in the second cache."""
+
+    def cycles(config: WinogradConfig) -> float:
+        tiling = choose_winograd_tiling(replace(spec, config=config), target)
+        return shared_cycles(tiling, target)
+
+    cuts = (cut for cut in _winograd_cuts(spec) if cut[2])
+    configs = (each for cut in cuts for each in _winograd_tiles(spec, target, cut))
+    without = (replace(each, prefetch=first.prefetch) for each in configs)
+    yield from sorted(without, key=cycles)
+
+
 def _winograd_cuts(spec: WinogradSpec) -> list[Cut]:
     rows, across = spec.tile_rows, spec.tiles_across
     heights = sorted({1, 2, 3, 4, rows // 4, rows // 2} & set(range(1, rows)))
@@ -224,6 +243,8 @@ def _matmul(
         for streams in (STREAMS, 1):
             yield replace(first, streams=streams, prefetch=0)
     for each in tiles_like(tile, sizes, target, exact=exact):
+        if each.rows > tallest(each.blocks, target, spec.products(target)):
+            continue
         streams = first.streams if each.blocks % first.streams == 0 else 1
         yield MatmulConfig(
             each.rows, each.blocks, prefetch=first.prefetch, streams=streams
@@ -308,6 +329,7 @@ GENERATORS: Mapping[type, Generator] = {
     DirectConvSpec: _plain,
     BlockedPlanes: _planes,
     WinogradSpec: _winograd,
+    Int8WinogradSpec: _int8_winograd,
     MatmulSpec: _matmul,
     BatchMatmulSpec: _batch_matmul,
     Int8BatchMatmulSpec: _int8_batch_matmul,

@@ -63,6 +63,12 @@ def _winograd(spec: Any, target: Target) -> object:
     return choose_winograd_tiling(spec, target).config
 
 
+def _int8_winograd(spec: Any, target: Target) -> object:
+    from glow.backends.cpu.kernels.int8_winograd.spec import int8_winograd_tiling
+
+    return int8_winograd_tiling(spec, target).config
+
+
 def _algorithm(spec: Any, target: Target) -> object:
     return LevelConfig(spec.level)
 
@@ -90,6 +96,7 @@ FAMILIES: Mapping[str, Family] = {
     "StrassenSpec": Family(StrassenConfig, _by_method),
     "StepShape": Family(RecurrenceConfig, _by_method),
     "AlgorithmSpec": Family(LevelConfig, _algorithm),
+    "Int8WinogradSpec": Family(WinogradConfig, _int8_winograd),
 }
 """By the name of a specification's class, which is not imported for it."""
 

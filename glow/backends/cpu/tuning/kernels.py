@@ -36,6 +36,8 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
 )
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.matrix_conv2d import build_int8_convolution
+from glow.backends.cpu.kernels.int8_winograd.kernel import build_int8_winograd
+from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
@@ -168,6 +170,7 @@ BUILDERS: Mapping[type, Callable[[Any, Target], Parts]] = {
     DirectConvSpec: _named_first(build_direct_conv),
     BlockedPlanes: _planes,
     WinogradSpec: _winograd,
+    Int8WinogradSpec: _named_first(build_int8_winograd),
     MatmulSpec: _named_last(build_matmul),
     BatchMatmulSpec: _named_last(build_batch_matmul),
     Int8BatchMatmulSpec: _named_last(build_int8_batch_matmul),

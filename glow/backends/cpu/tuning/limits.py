@@ -22,6 +22,10 @@ from glow.backends.cpu.kernels.convolution.matrix_conv_plan import (
     wrong_int8_conv_config,
 )
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
+from glow.backends.cpu.kernels.int8_winograd.spec import (
+    Int8WinogradSpec,
+    wrong_int8_winograd_config,
+)
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
@@ -39,6 +43,7 @@ LIMITS: Mapping[type, Callable[[Any, Target], str | None]] = {
     DirectConvSpec: wrong_plain_config,
     BlockedPlanes: lambda spec, _: spec.wrong_config(),
     WinogradSpec: wrong_winograd_config,
+    Int8WinogradSpec: wrong_int8_winograd_config,
     MatmulSpec: MatmulSpec.wrong_config,
     BatchMatmulSpec: BatchMatmulSpec.wrong_config,
     Int8BatchMatmulSpec: Int8BatchMatmulSpec.wrong_config,
