@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import i32
@@ -153,30 +154,80 @@ class ByteFactors:
     """Of the input."""
 
 
-def byte_factors(op: glow.MatmulIntegerOp | glow.Conv2dIntegerOp) -> ByteFactors | None:
+IntegerProduct: TypeAlias = glow.MatmulIntegerOp | glow.Conv2dIntegerOp
+
+
+def byte_factors(op: IntegerProduct) -> ByteFactors | None:
     """The constants of a product of integers; None where it has others, or computed ones."""
-    if isinstance(op, glow.MatmulIntegerOp):
-        points = (op.lhs_zero_point, op.rhs_zero_point)
-    else:
-        points = (op.input_zero_point, op.weights_zero_point)
-    weights = constant_value(op.inputs[1])
-    of_input, of_weights = (
-        np.zeros(1, np.uint8) if point is None else constant_value(point)
-        for point in points
-    )
-    if weights is None or of_input is None or of_weights is None:
-        return None
-    is_unsigned = dtype_of(element_of(op.inputs[0])) == np.uint8
-    if weights.dtype != np.int8 or not (is_unsigned and weights.size):
-        return None
-    if of_weights.any() or of_input.size != 1:
+    weights, point = signed_weights(op), zero_points(op)[0]
+    of_input = np.zeros(1, np.uint8) if point is None else constant_value(point)
+    if weights is None or of_input is None or of_input.size != 1:
         return None
     return ByteFactors(weights, int(of_input.reshape(())))
 
 
-def kept_convolution(op: Operation, parts: Parts) -> bool:
-    """`glow.conv2d_integer`, which stays as it is where a kernel takes it."""
-    return isinstance(op, glow.Conv2dIntegerOp) and byte_factors(op) is not None
+def signed_weights(op: IntegerProduct) -> Array | None:
+    """The weights of a product of unsigned bytes, if they are constant signed ones around zero."""
+    weights, point = constant_value(op.inputs[1]), zero_points(op)[1]
+    around = np.zeros(1, np.int8) if point is None else constant_value(point)
+    if weights is None or around is None or around.any() or not weights.size:
+        return None
+    is_unsigned = dtype_of(element_of(op.inputs[0])) == np.uint8
+    return weights if is_unsigned and weights.dtype == np.int8 else None
+
+
+def zero_points(op: IntegerProduct) -> tuple[SSAValue | None, SSAValue | None]:
+    """Those of the factors; what is left out is 0."""
+    if isinstance(op, glow.MatmulIntegerOp):
+        return op.lhs_zero_point, op.rhs_zero_point
+    return op.input_zero_point, op.weights_zero_point
+
+
+def integer_convolution(op: Operation, parts: Parts) -> bool:
+    """`glow.conv2d_integer`, which stays as it is where a kernel takes it.
+
+    A zero point that is computed is taken off the sums, as that many times the sum of each
+    channel's weights, and stands in the padding:
+
+        %0 = glow.conv2d_integer %x, %w, %z pads [1, 1, 1, 1]
+      becomes
+        %1 = glow.select %inside, (glow.pad %x), %z
+        %0 = glow.conv2d_integer %1, %w - %z * %sums
+    """
+    assert isinstance(op, glow.Conv2dIntegerOp)
+    weights, (point, _) = signed_weights(op), zero_points(op)
+    if weights is None:
+        return False
+    if byte_factors(op) is not None:
+        return True
+    if point is None or prod(shape_of(point)) != 1:
+        return False
+    pads = op.attributes_view().ints("pads")
+    image = padded_with(parts, op.input, point, cast(Pads, pads))
+    attributes = {**attributes_of(op), "pads": [0] * len(pads)}
+    total = parts.create(glow.Conv2dIntegerOp, [image, op.weights], attributes)
+    of_channels = weights.sum(axis=(1, 2, 3), dtype=np.int32)[:, None, None]
+    wide = parts.convert(parts.reshape(point, ()), i32)
+    shift = parts.node(glow.MulOp, wide, parts.constant(of_channels, "weight_sums"))
+    parts.replace(parts.node(glow.SubOp, total, shift))
+    return True
+
+
+Pads: TypeAlias = tuple[int, int, int, int]
+
+
+def padded_with(parts: Parts, image: SSAValue, fill: SSAValue, pads: Pads) -> SSAValue:
+    """[N, C, H, W] with a computed number around each plane."""
+    if not any(pads):
+        return image
+    top, left, bottom, right = pads
+    around = [0, 0, top, left, 0, 0, bottom, right]
+    padded = parts.node(glow.PadOp, image, pads=around)
+    plane = np.ones(shape_of(image)[2:], np.bool_)
+    inside = np.pad(plane, ((top, bottom), (left, right)))
+    number = parts.reshape(fill, ())
+    mask = parts.constant(inside, "inside")
+    return parts.node(glow.SelectOp, mask, padded, number)
 
 
 def kept_product(op: Operation, parts: Parts) -> bool:
@@ -189,6 +240,6 @@ LOWERINGS: dict[type[Operation], Callable[[Operation, Parts], bool]] = {
     glow.MatmulOp: matrix_product,
     glow.FullyConnectedOp: matrix_product,
     glow.MatmulIntegerOp: kept_product,
-    glow.Conv2dIntegerOp: kept_convolution,
+    glow.Conv2dIntegerOp: integer_convolution,
 }
 """Each returns whether it replaced the node."""

@@ -1,10 +1,12 @@
 // RUN: glow-opt --assign-layout='target=avx2' --dce %s | filecheck %s
 // RUN: glow-opt --assign-layout='target=avx512' --dce %s | filecheck %s --check-prefix=BYTES
+// RUN: glow-opt --assign-layout='target=avx2_with-size' --dce %s | filecheck %s --check-prefix=BYTES
 // RUN: glow-opt --assign-layout='target=wasm-simd' --dce %s | filecheck %s --check-prefix=BYTES
 // RUN: glow-opt --assign-layout='target=neon' --dce %s | filecheck %s --check-prefix=BYTES
 
 // x86 without dot products of bytes multiplies 16-bit integers in pairs: direct convolutions read
-// bytes as those, two channels at a time.
+// bytes as those, two channels at a time. They take twice the memory, of which a program that is
+// optimized for size has little.
 // CHECK-LABEL: func.func @pointwise(
 // CHECK:       %[[X:.*]] = cpu.pack %x lanes 8 : tensor<1x2x8x8x8xui8>
 // CHECK:       %[[WIDE:.*]] = glow.convert %[[X]] : tensor<1x2x8x8x8xi16>

@@ -38,6 +38,54 @@ func.func @computed(%x: tensor<2x3x4x!quant.uniform<u8:f32, 0.5:3>>, %y: tensor<
   func.return %0 : tensor<2x3x5xf32>
 }
 
+// A convolution of integers that is there already, and its zero points or none.
+// CHECK-LABEL: func.func @integers(
+// CHECK: glow.conv2d_integer %x, %w, %z, %p : tensor<1x2x3x3xi32>
+// CHECK: glow.conv2d_integer %x, %w : tensor<1x2x3x3xi32>
+func.func @integers(%x: tensor<1x4x3x3xui8>) -> (tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>) {
+  %w = glow.splat 3 : tensor<2x4x1x1xi8>
+  %z = glow.splat 128 : tensor<ui8>
+  %p = glow.splat 0 : tensor<i8>
+  %0 = glow.conv2d_integer %x, %w, %z, %p : tensor<1x2x3x3xi32>
+  %1 = glow.conv2d_integer %x, %w : tensor<1x2x3x3xi32>
+  func.return %0, %1 : tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>
+}
+
+// A zero point that is computed stands in the padding, and is taken off the sums: 2 x 9 x 3 = 54
+// times for each channel.
+// CHECK-LABEL: func.func @computed_zero_point(
+// CHECK-NEXT: %[[W:.*]] = glow.splat 3 : tensor<1x2x3x3xi8>
+// CHECK: %[[P:.*]] = glow.pad %x pads [0, 0, 1, 0, 0, 0, 0, 1] : tensor<1x2x4x5xui8>
+// CHECK-NEXT: %[[M:.*]] = glow.constant dense<{{.*}}false, false, false, false, false], [true, true, true, true, false]{{.*}}> : tensor<4x5xi1>
+// CHECK-NEXT: %[[X:.*]] = glow.select %[[M]], %[[P]], %z : tensor<1x2x4x5xui8>
+// CHECK-NEXT: %[[S:.*]] = glow.conv2d_integer %[[X]], %[[W]] : tensor<1x1x2x3xi32>
+// CHECK-NEXT: %[[Z:.*]] = glow.convert %z : tensor<i32>
+// CHECK-NEXT: %[[C:.*]] = glow.constant dense<54> : tensor<1x1x1xi32>
+// CHECK-NEXT: %[[L:.*]] = glow.mul %[[Z]], %[[C]] : tensor<1x1x1xi32>
+// CHECK-NEXT: %[[Y:.*]] = glow.sub %[[S]], %[[L]] : tensor<1x1x2x3xi32>
+// CHECK-NEXT: func.return %[[Y]]
+func.func @computed_zero_point(%x: tensor<1x2x3x4xui8>, %z: tensor<ui8>) -> tensor<1x1x2x3xi32> {
+  %w = glow.splat 3 : tensor<1x2x3x3xi8>
+  %p = glow.splat 0 : tensor<i8>
+  %0 = glow.conv2d_integer %x, %w, %z, %p pads [1, 0, 0, 1] : tensor<1x1x2x3xi32>
+  func.return %0 : tensor<1x1x2x3xi32>
+}
+
+// Signed inputs, unsigned or computed weights and those around another number take the reference way.
+// CHECK-LABEL: func.func @other_factors(
+// CHECK-NOT: glow.conv2d_integer
+func.func @other_factors(%x: tensor<1x4x3x3xi8>, %y: tensor<1x4x3x3xui8>, %v: tensor<2x4x1x1xi8>) -> (tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>) {
+  %w = glow.splat 3 : tensor<2x4x1x1xi8>
+  %u = glow.splat 3 : tensor<2x4x1x1xui8>
+  %z = glow.splat 128 : tensor<ui8>
+  %p = glow.splat 1 : tensor<i8>
+  %0 = glow.conv2d_integer %x, %w : tensor<1x2x3x3xi32>
+  %1 = glow.conv2d_integer %y, %u : tensor<1x2x3x3xi32>
+  %2 = glow.conv2d_integer %y, %v : tensor<1x2x3x3xi32>
+  %3 = glow.conv2d_integer %y, %w, %z, %p : tensor<1x2x3x3xi32>
+  func.return %0, %1, %2, %3 : tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>
+}
+
 // What has a zero point for each row takes the reference way.
 // CHECK-LABEL: func.func @rows(
 // CHECK-NOT: glow.matmul_integer

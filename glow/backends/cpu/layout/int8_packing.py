@@ -42,8 +42,11 @@ class BytePacker:
 
     @property
     def widens_bytes(self) -> bool:
-        """Whether direct convolutions and products of bytes read them as 16-bit integers."""
-        return self.target.is_x86 and has_word_dot(self.target)
+        """Whether direct convolutions and products of bytes read them as 16-bit integers, which
+        take twice the memory.
+        """
+        is_fast = self.target.is_x86 and not self.target.for_size
+        return is_fast and has_word_dot(self.target)
 
     @property
     def reads_signed_bytes(self) -> bool:

@@ -34,6 +34,7 @@ from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weights import Array, constant_value
 from glow.lowering.loop_builder.border import BorderClasses
 from glow.lowering.lower_quantized.integer_products import (
+    IntegerProduct,
     byte_factors,
     has_byte_kernel,
 )
@@ -69,9 +70,7 @@ class Product:
             erase(self.op)
 
 
-def product_of(
-    op: glow.Conv2dIntegerOp | glow.MatmulIntegerOp, channel_axis: int, channels: int
-) -> Product | None:
+def product_of(op: IntegerProduct, channel_axis: int, channels: int) -> Product | None:
     """The product if its weights and zero points are constants it can be made of."""
     factors = byte_factors(op)
     if factors is None:

@@ -1,0 +1,81 @@
+"""Convolutions of integers that a model has: native code has the interpreter's bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import glow
+from glow.compiler import lower_to
+from glow.frontends.mlir import parse_text
+from glow.interpreter import run
+from glow.universe import new_context
+
+Array = npt.NDArray[Any]
+
+TEXT = """
+func.func @main(%x: tensor<{n}x{c}x{h}x{w}xui8>, %z: tensor<{point}ui8>) -> {result} {{
+  %w = glow.constant dense<{weights}> : tensor<{o}x{i}x{k}x{k}xi8>
+  %p = glow.splat 0 : tensor<i8>
+  %0 = glow.conv2d_integer %x, %w, {zero} {more} : {result}
+  func.return %0 : {result}
+}}
+"""
+
+CASES = {
+    "pointwise": ((1, 9, 5, 6), (20, 1), "", (5, 6)),
+    "padded": ((2, 5, 7, 6), (17, 3), "pads [1, 1, 1, 1]", (7, 6)),
+    "transformed": ((1, 64, 28, 28), (64, 3), "pads [1, 1, 1, 1]", (28, 28)),
+    "strided, uneven pads": (
+        *((1, 3, 9, 8), (8, 3)),
+        *("strides [2, 2] pads [0, 1, 2, 0]", (5, 4)),
+    ),
+    "dilated": ((1, 8, 6, 6), (8, 3), "dilations [2, 2] pads [2, 2, 2, 2]", (6, 6)),
+    "depthwise": ((1, 12, 6, 5), (12, 3), "group 12 pads [1, 1, 1, 1]", (6, 5)),
+    "groups": ((1, 16, 4, 4), (32, 3), "group 2 pads [1, 1, 1, 1]", (4, 4)),
+    "no image": ((0, 4, 5, 5), (3, 3), "pads [1, 1, 1, 1]", (5, 5)),
+}
+"""Input, outputs and kernel, attributes, and the plane of the result."""
+
+
+@pytest.mark.parametrize("point", ["", "1x"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_zero_point_that_is_computed(name: str, point: str) -> None:
+    """Also where it is in the padding; a scalar, or one number."""
+    text, shape = program(name, "%z, %p", point)
+    module = parse_text(new_context(), text, "test")
+    random = np.random.default_rng(0)
+    x = random.integers(0, 256, shape).astype(np.uint8)
+    compiled = glow.compile(module, threads=2)
+    for number in (0, 7, 255):
+        z = np.full((1,) if point else (), number, np.uint8)
+        np.testing.assert_array_equal(compiled(x, z), run(module, [x, z])[0])
+    lower_to(module, "lowered")
+    assert "xf64>" not in str(module)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_zero_point(name: str) -> None:
+    text, shape = program(name, "", "")
+    module = parse_text(new_context(), text.replace("%w, ", "%w"), "test")
+    x = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    z = np.zeros((), np.uint8)
+    expected = run(module, [x, z])[0]
+    np.testing.assert_array_equal(glow.compile(module, threads=2)(x, z), expected)
+
+
+def program(name: str, zero: str, point: str) -> tuple[str, tuple[int, ...]]:
+    """The text of a case, and the shape of its input."""
+    (n, c, h, w), (o, k), more, plane = CASES[name]
+    group = int(more.split()[1]) if more.startswith("group") else 1
+    shape = (o, c // group, k, k)
+    weights = np.random.default_rng(1).integers(-128, 128, shape)
+    result = f"tensor<{n}x{o}x{plane[0]}x{plane[1]}xi32>"
+    return TEXT.format(
+        **{"n": n, "c": c, "h": h, "w": w, "o": o, "i": c // group, "k": k},
+        **{"point": point, "weights": weights.tolist(), "result": result},
+        **{"zero": zero, "more": more},
+    ), (n, c, h, w)
