@@ -90,9 +90,9 @@ class Int8Conv2dOp(WeightedInt8Op, Int8WindowOp):
     """Direct int8 convolution into a blocked result.
 
     input [N, IC / block, H, W, block], packed weights, bias [OC / lanes, lanes] of i32. The
-    input of a first layer has smaller blocks than the result. Its bytes may be stored as i16, whose
-    products in pairs some targets have. A longer bias has as many blocks
-    for each class of places at a border, those inside first: they count the padding.
+    input of a first layer has smaller blocks than the result. Bytes of the input may be stored as
+    i16, which some targets multiply in pairs. A longer bias has as many blocks for each class of
+    places at a border, those inside first: they count the padding.
     """
 
     name = "cpu.int8_conv2d"

@@ -111,6 +111,12 @@ class Conv2dSpec:
         return types.memref_type(shape, self.element)
 
     @property
+    def input_bytes(self) -> int:
+        """The size of the input."""
+        kind = self.input_type
+        return prod(kind.get_shape()) * types.byte_width(kind.element_type)
+
+    @property
     def output_type(self) -> MemRefType:
         """The memref type of the output."""
         blocks = self.groups * self.output_blocks
@@ -121,10 +127,10 @@ class Conv2dSpec:
     def touched_bytes(self) -> int:
         """The bytes of all that the kernel reads and writes but single numbers a channel."""
         layouts = self.epilogue.operand_layouts if self.epilogue else ()
-        inputs = prod(self.input_type.get_shape()) + self.packed_weights
+        weights = self.packed_weights * types.byte_width(self.element)
         outputs = prod(self.output_type.get_shape()) * (1 + layouts.count("full"))
         sums = outputs * types.byte_width(self.sums)
-        return inputs * types.byte_width(self.element) + sums
+        return self.input_bytes + weights + sums
 
     @property
     def step_loads(self) -> float:
@@ -145,11 +151,12 @@ class Conv2dSpec:
     def model(self, target: Target) -> TileModel:
         """What register tiles cost."""
         vector_bytes = self.lanes * types.byte_width(self.sums)
-        input_bytes = prod(self.input_type.get_shape()) * types.byte_width(self.element)
-        passes_by = self.window.kernel == (1, 1) and input_bytes > target.core.l1_bytes
-        pixel = self.step_lanes * types.byte_width(self.element) if passes_by else 0
+        single = self.window.kernel == (1, 1)
+        passes_by = single and self.input_bytes > target.core.l1_bytes
+        width = types.byte_width(self.input_type.element_type)
+        pixel = self.step_lanes * width if passes_by else 0
         # Whole lines come, of which a stride leaves pixels out.
-        block_bytes = self.input_lanes * types.byte_width(self.element)
+        block_bytes = self.input_lanes * width
         pixel *= max(1, min(self.window.strides[1], LINE_BYTES // block_bytes))
         return TileModel(self.steps, vector_bytes, target, self.step_loads, pixel)
 
