@@ -11,6 +11,7 @@ ROWS = 2 * 64
 
 INPUTS = {
     "image": (1, 16, 12, 13),
+    "few": (1, 2, 9, 10),
     "wide": (1, 64, 16, 16),
     "bytes": (1, 16, 9, 9),
     "rows": (7, 32),
@@ -25,7 +26,7 @@ INPUTS = {
 WEIGHTS = {
     "direct": (40, 16, 3, 3),
     "depthwise": (16, 1, 3, 3),
-    "plain": (6, 16, 3, 3),
+    "plain": (3, 2, 3, 3),
     "winograd": (64, 64, 3, 3),
     "int8": (32, 16, 3, 3),
     "matrix": (32, 50),
@@ -39,7 +40,7 @@ WEIGHTS = {
 NODES = [
     ("Conv", ["image", "direct"], ["direct_y"], {"strides": [2, 1], "pads": [1] * 4}),
     ("Conv", ["image", "depthwise"], ["depthwise_y"], {"group": 16, "pads": [1] * 4}),
-    ("Conv", ["image", "plain"], ["plain_y"], {"pads": [1] * 4}),
+    ("Conv", ["few", "plain"], ["plain_y"], {"pads": [1] * 4}),
     ("Conv", ["wide", "winograd"], ["winograd_y"], {"pads": [1] * 4}),
     ("ConvInteger", ["bytes", "int8"], ["int8_y"], {"pads": [1] * 4}),
     ("MatMul", ["rows", "matrix"], ["matrix_y"], {}),
