@@ -247,6 +247,12 @@ def has_word_dot(target: Target) -> bool:
     return has_pairs and target.byte_dot == "none" and target.lanes(32) > 1
 
 
+def may_transform_bytes(shape: ConvShape, target: Target) -> bool:
+    """Whether Winograd's method in integers is one for the taps, and for the target."""
+    window = (shape.kernel, shape.strides, shape.dilations, shape.group)
+    return window == ((3, 3), (1, 1), (1, 1), 1) and has_word_dot(target)
+
+
 @bounded_cache
 def choose_int8_winograd(
     shape: ConvShape, largest_sum: int, target: Target
@@ -254,15 +260,12 @@ def choose_int8_winograd(
     """The fastest tile by which sums up to that size are exact; None where a direct convolution
     is faster or the only way.
     """
-    has_one = (shape.strides, shape.dilations, shape.group) == ((1, 1), (1, 1), 1)
-    if not (has_word_dot(target) and has_one):
+    if not may_transform_bytes(shape, target):
         return None
     # Other targets have no use for these kernels.
     from glow.backends.cpu.kernels.int8_winograd import cost
     from glow.backends.cpu.kernels.int8_winograd import spec as kernel
 
-    if shape.kernel != (kernel.KERNEL, kernel.KERNEL):
-        return None
     specs = [
         winograd_spec(shape, tile, target.lanes(32), kind=kernel.Int8WinogradSpec)
         for tile, form in kernel.FORMS.items()

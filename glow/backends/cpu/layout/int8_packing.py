@@ -12,6 +12,7 @@ from glow.backends.cpu.layout.conv_shape import (
     WinogradChoice,
     has_word_dot,
     int8_conv2d_spec,
+    may_transform_bytes,
     tuned_int8_winograd,
     winograd_spec,
 )
@@ -87,7 +88,7 @@ class BytePacker:
         self, weights: Array, shape: ConvShape
     ) -> WinogradChoice | None:
         """The same of a convolution of bytes, by tiles that are exact for its sums."""
-        if not has_word_dot(self.target):
+        if not may_transform_bytes(shape, self.target):
             return None
         from glow.backends.cpu.kernels.int8_winograd.weights import largest_sum
 

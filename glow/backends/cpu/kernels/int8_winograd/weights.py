@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glow.backends.cpu.kernels.int8_winograd.spec import (
+    KERNEL,
     PAIR,
     Int8WinogradSpec,
     int8_winograd_tiling,
@@ -20,8 +21,11 @@ LARGEST_BYTE = 255
 
 def largest_sum(weights: Array) -> int:
     """The largest size of a sum of bytes times the weights [OC, IC, 3, 3]."""
-    wide = weights.astype(np.int64).reshape(len(weights), -1)
-    above, below = wide.clip(min=0).sum(1), wide.clip(max=0).sum(1)
+    rows = weights.reshape(len(weights), -1)
+    above, below = (
+        clipped.sum(1, dtype=np.int32)
+        for clipped in (rows.clip(min=0), rows.clip(max=0))
+    )
     return LARGEST_BYTE * int(max(above.max(initial=0), -below.min(initial=0)))
 
 
@@ -42,10 +46,13 @@ def pack(weights: Array, spec: Int8WinogradSpec, target: Target) -> DeferredArra
 
 
 def _transformed(weights: Array, spec: Int8WinogradSpec) -> NDArray[np.int16]:
-    """[position, output channel, input channel], zeros in the channels that fill blocks."""
-    taps = np.array(spec.form.taps, np.int64)
-    plain = cast("NDArray[np.int8]", weights)
-    positions = np.einsum("pr,oirs,qs->pqoi", taps, plain, taps, optimize=True)
+    """[position, output channel, input channel], zeros in the channels that fill blocks.
+
+    Its numbers have 16 bits, so that products of floats are exact.
+    """
+    taps = np.array(spec.form.taps, np.float32)
+    plain = cast("NDArray[np.int8]", weights).reshape(-1, KERNEL**2)
+    positions = np.kron(taps, taps) @ plain.T.astype(np.float32)
     outputs, inputs = spec.output_blocks * spec.lanes, spec.channels
     whole = np.zeros((spec.positions, outputs, inputs), np.int16)
     channels = whole[:, : spec.out_channels, : spec.in_channels]
