@@ -44,12 +44,12 @@ def byte_weights(op: NodeOp) -> Array | None:
         return None
     weights, stored = op.inputs[1], stored_value(op.inputs[1])
     of_weights = quantization_of(weights.type)
-    if stored is None or of_weights is None:
+    if stored is None or not stored.size or of_weights is None:
         return None
     if stored.dtype == np.int8 and not any(of_weights.zero_points):
         return stored
     whole = centred(stored, of_weights)
-    fits = whole.size and WEIGHT_LIMITS.min <= whole.min()
+    fits = WEIGHT_LIMITS.min <= whole.min()
     return whole.astype(np.int8) if fits and whole.max() <= WEIGHT_LIMITS.max else None
 
 
@@ -145,7 +145,7 @@ def has_byte_kernel(op: glow.MatmulIntegerOp) -> bool:
 
 
 @dataclass(frozen=True)
-class ByteFactors:
+class Int8Factors:
     """What kernels of bytes are made of beside the input, which is unsigned."""
 
     weights: Array
@@ -157,13 +157,13 @@ class ByteFactors:
 IntegerProduct: TypeAlias = glow.MatmulIntegerOp | glow.Conv2dIntegerOp
 
 
-def byte_factors(op: IntegerProduct) -> ByteFactors | None:
+def int8_factors(op: IntegerProduct) -> Int8Factors | None:
     """The constants of a product of integers; None where it has others, or computed ones."""
     weights, point = signed_weights(op), zero_points(op)[0]
     of_input = np.zeros(1, np.uint8) if point is None else constant_value(point)
     if weights is None or of_input is None or of_input.size != 1:
         return None
-    return ByteFactors(weights, int(of_input.reshape(())))
+    return Int8Factors(weights, int(of_input.reshape(())))
 
 
 def signed_weights(op: IntegerProduct) -> Array | None:
@@ -198,7 +198,7 @@ def integer_convolution(op: Operation, parts: Parts) -> bool:
     weights, (point, _) = signed_weights(op), zero_points(op)
     if weights is None:
         return False
-    if byte_factors(op) is not None:
+    if int8_factors(op) is not None:
         return True
     if point is None or prod(shape_of(point)) != 1:
         return False

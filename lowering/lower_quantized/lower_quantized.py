@@ -101,9 +101,7 @@ def lower_quantized(
     bytes.
     """
     pending = [op for op in all_operations(module) if is_pending(op)]
-    if not pending:
-        return
-    if rewrites:
+    if pending and rewrites:
         from glow.lowering.lower_quantized.unsigned import make_unsigned
 
         make_unsigned(module)
@@ -144,7 +142,11 @@ class LowerQuantizedPass(ModulePass):
                 stacklevel=2,
             )
             backend = "cpu"
-        if any(map(is_pending, all_operations(op))):  # Else nothing is loaded for it.
+        # Nothing is loaded for other programs. Casts may be all that empty tensors have left.
+        if any(
+            is_pending(each) or isinstance(each, StorageCastOp)
+            for each in all_operations(op)
+        ):
             lower_quantized(
                 op, {} if backend == NONE else get_backend(backend).quantized_rewrites()
             )

@@ -4,7 +4,7 @@
 // RUN: glow-opt --assign-layout='target=wasm-simd' --dce %s | filecheck %s --check-prefix=BYTES
 // RUN: glow-opt --assign-layout='target=neon' --dce %s | filecheck %s --check-prefix=BYTES
 
-// x86 without dot products of bytes multiplies 16-bit integers in pairs: direct convolutions read
+// x86 without int8 dot products multiplies 16-bit integers in pairs: direct convolutions read
 // bytes as those, two channels at a time. They take twice the memory, of which a program that is
 // optimized for size has little.
 // CHECK-LABEL: func.func @pointwise(

@@ -1,4 +1,4 @@
-"""Products of bytes in 32 bits, by the instruction that adds two products of 16-bit integers.
+"""int8 products in i32, by the instruction that adds two products of 16-bit integers.
 
     %a = arith.extui %pixels  : vector<8xi8> to vector<8xi32>
     %b = arith.extsi %weights : vector<8xi8> to vector<8xi32>       llvm.x86.avx2.pmadd.wd(

@@ -24,7 +24,7 @@ SIGNED_DOTS = ("dotprod", "mve")
 """Instructions that multiply signed bytes with signed ones only."""
 
 
-class BytePacker:
+class Int8Packer:
     """Packs as the kernels of a target want it, in blocks of `lanes` channels."""
 
     target: Target
@@ -43,7 +43,7 @@ class BytePacker:
 
     @property
     def widens_bytes(self) -> bool:
-        """Whether direct convolutions and products of bytes read them as 16-bit integers, which
+        """Whether int8 convolutions and matmuls read activations as 16-bit integers, which
         take twice the memory.
         """
         is_fast = self.target.is_x86 and not self.target.for_size

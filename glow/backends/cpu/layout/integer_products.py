@@ -35,8 +35,8 @@ from glow.dialects.weights import Array, constant_value
 from glow.lowering.loop_builder.border import BorderClasses
 from glow.lowering.lower_quantized.integer_products import (
     IntegerProduct,
-    byte_factors,
     has_byte_kernel,
+    int8_factors,
 )
 from glow.passes.graph.fold_channel_shuffle import MAX_DENSE_GROUPS, dense_weights
 from glow.passes.rewriting.node_builder import (
@@ -72,7 +72,7 @@ class Product:
 
 def product_of(op: IntegerProduct, channel_axis: int, channels: int) -> Product | None:
     """The product if its weights and zero points are constants it can be made of."""
-    factors = byte_factors(op)
+    factors = int8_factors(op)
     if factors is None:
         return None
     bias, replaced = following_bias(op, channel_axis, channels)

@@ -62,7 +62,7 @@ class Packer(Protocol):
 
     @property
     def widens_bytes(self) -> bool:
-        """Whether direct convolutions and products of bytes read them as 16-bit integers."""
+        """Whether int8 convolutions and matmuls read activations as 16-bit integers."""
         ...
 
     @property

@@ -51,7 +51,7 @@ from glow.backends.cpu.layout.conv_shape import (
     tuned_winograd_tile,
     winograd_spec,
 )
-from glow.backends.cpu.layout.int8_packing import BytePacker, packed
+from glow.backends.cpu.layout.int8_packing import Int8Packer, packed
 from glow.backends.cpu.tiling.int8_tile import product_step
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
@@ -62,7 +62,7 @@ ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
 
 
 @dataclass(frozen=True)
-class TargetPacker(BytePacker):
+class TargetPacker(Int8Packer):
     """Packs as the kernels of a target want it; `numerics` bounds what is chosen."""
 
     target: Target

@@ -26,9 +26,8 @@ PAIR = 2
 
 
 def pair_products(target: Target) -> int:
-    """The registers of a tile's products of pairs, which x86 adds by an instruction of its own.
-
-    WebAssembly does, too: there are fewer registers to count on in any case.
+    """The registers of products of 16-bit pairs, which x86 adds to the sums by an instruction of
+    its own. WebAssembly has fewer registers to count on in any case.
     """
     return int(target.is_x86)
 
@@ -56,7 +55,7 @@ def dot(
 def wide_dot(
     b: LoopBuilder, activations: SSAValue, weights: SSAValue, accumulator: SSAValue
 ) -> SSAValue:
-    """As `dot`, over two k, of activations that are stored as 16-bit integers."""
+    """As `dot`, of signed activations: over four k of bytes, or two of 16-bit integers."""
     wide = b.cast(arith.ExtSIOp, activations, i32)
     return b.contract(wide, b.cast(arith.ExtSIOp, weights, i32), accumulator)
 
@@ -67,12 +66,11 @@ def signed_dot(
     """As `dot`, of activations less 128."""
     sign = b.like(-SIGN, activations)
     lower = b.binary_integer(arith.XOrIOp, activations, sign)
-    wide = b.cast(arith.ExtSIOp, lower, i32)
-    return b.contract(wide, b.cast(arith.ExtSIOp, weights, i32), accumulator)
+    return wide_dot(b, lower, weights, accumulator)
 
 
-def byte_product(signed: bool, wide: bool) -> Callable[..., SSAValue]:
-    """What multiplies bytes that are read as signed ones, or stored as 16-bit integers."""
+def int8_dot(signed: bool, wide: bool) -> Callable[..., SSAValue]:
+    """The dot product of activations read as signed bytes, or stored as 16-bit integers."""
     if wide:
         return wide_dot
     return signed_dot if signed else dot

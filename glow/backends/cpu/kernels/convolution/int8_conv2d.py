@@ -18,7 +18,7 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
 from glow.backends.cpu.kernels.convolution.conv2d_order import Position
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.tiling.accumulation import Product
-from glow.backends.cpu.tiling.int8_tile import SIGN, byte_product
+from glow.backends.cpu.tiling.int8_tile import SIGN, int8_dot
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
@@ -49,7 +49,7 @@ class Int8Convolution(Convolution):
     @property
     def product(self) -> Product:
         """What a step does."""
-        return byte_product(self.bytes.signed_input, self.bytes.wide_input)
+        return int8_dot(self.bytes.signed_input, self.bytes.wide_input)
 
     def bias_row(self, block: Index, tile: Tile) -> Index:
         """That of the tile's place, where borders have a bias of their own."""

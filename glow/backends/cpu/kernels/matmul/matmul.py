@@ -28,7 +28,7 @@ from glow.backends.cpu.tiling.accumulation import (
     accumulate,
     widening_product,
 )
-from glow.backends.cpu.tiling.int8_tile import byte_product
+from glow.backends.cpu.tiling.int8_tile import int8_dot
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     Matrix,
@@ -172,7 +172,7 @@ class _PackedProduct:
 
         steps = self.spec.steps
         if self.spec.element == i8:
-            product = byte_product(self.spec.signed_input, self.spec.wide_input)
+            product = int8_dot(self.spec.signed_input, self.spec.wide_input)
         elif self.spec.widens:
             product = widening_product
         else:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import glow
-from glow.compiler import lower_to
+from glow.compiler import load, lower_to
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
 from glow.universe import new_context
@@ -65,6 +66,40 @@ def test_no_zero_point(name: str) -> None:
     z = np.zeros((), np.uint8)
     expected = run(module, [x, z])[0]
     np.testing.assert_array_equal(glow.compile(module, threads=2)(x, z), expected)
+
+
+EMPTY = {
+    "no rows": ("QLinearMatMul", (0, 4), (4, 5)),
+    "no depth": ("QLinearMatMul", (3, 0), (0, 4)),
+    "no columns": ("QLinearMatMul", (3, 4), (4, 0)),
+    "no outputs": ("QLinearConv", (1, 4, 3, 3), (0, 4, 1, 1)),
+    "no inputs": ("QLinearConv", (1, 0, 3, 3), (4, 0, 1, 1)),
+}
+"""Operator, input and weights."""
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_an_empty_operand(name: str) -> None:
+    operator, x, w = EMPTY[name]
+    scale, point = np.float32(0.5), np.uint8(3)
+    constants: dict[str, Any] = {
+        **{"xs": scale, "xz": point, "w": np.ones(w, np.int8)},
+        **{"ws": scale, "wz": np.int8(0), "ys": scale, "yz": point},
+    }
+    kind = TensorProto.UINT8
+    graph = helper.make_graph(
+        [helper.make_node(operator, ["x", *constants], ["y"])],
+        "empty",
+        [helper.make_tensor_value_info("x", kind, x)],
+        [helper.make_tensor_value_info("y", kind, None)],
+        [numpy_helper.from_array(np.array(v), n) for n, v in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", 19)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    image = np.ones(x, np.uint8)
+    (expected,) = run(load(model), [image])
+    (found,) = glow.compile(model).run({"x": image}).values()
+    np.testing.assert_array_equal(found, expected, strict=True)
 
 
 def program(name: str, zero: str, point: str) -> tuple[str, tuple[int, ...]]:
