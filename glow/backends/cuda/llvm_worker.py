@@ -43,16 +43,18 @@ def main() -> None:
         llvm.set_option("", option)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    source, sink = sys.stdin.buffer, sys.stdout.buffer
-    while head := source.read(8):
-        request = json.loads(source.read(int.from_bytes(head, "little")))
-        try:
-            status, said = 0, generated(*request)
-        except RuntimeError as error:
-            status, said = 1, str(error)
-        answer = said.encode()
-        sink.write(bytes([status]) + len(answer).to_bytes(8, "little") + answer)
-        sink.flush()
+    # Not `sys.stdout.buffer`: with PYTHONUNBUFFERED it writes a part where a signal arrives.
+    with open(1, "wb") as sink:
+        while head := sys.stdin.buffer.read(8):
+            size = int.from_bytes(head, "little")
+            request = json.loads(sys.stdin.buffer.read(size))
+            try:
+                status, said = 0, generated(*request)
+            except RuntimeError as error:
+                status, said = 1, str(error)
+            answer = said.encode()
+            sink.write(bytes([status]) + len(answer).to_bytes(8, "little") + answer)
+            sink.flush()
 
 
 if __name__ == "__main__":

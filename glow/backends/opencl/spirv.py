@@ -58,7 +58,8 @@ module.verify()
 options = llvm.create_pipeline_tuning_options(speed_level=0)
 passes = llvm.create_pass_builder(machine, options)
 passes.getModulePassManager().run(module, passes)
-sys.stdout.buffer.write(machine.emit_object(module))
+with open(1, "wb") as sink:
+    sink.write(machine.emit_object(module))
 """
 """What the process does: LLVM puts the kernel into its entry, and all else is the driver's. More
 of its passes make integers of 256 bits, which SPIR-V has not."""
