@@ -289,9 +289,9 @@ def installed_backends() -> list[Backend]:
 
 def other_universes() -> Iterator[tuple[str, Universe]]:
     """Those of other packages, with whose they are; a warning names each that fails."""
-    from importlib.metadata import entry_points
+    from glow.backends.entry_points import entry_points_of
 
-    for point in entry_points(group="xdsl.universe"):
+    for point in entry_points_of("xdsl.universe"):
         if point.value.startswith("glow.universe:"):
             continue
         owner = f"'{point.name}' of {point.dist.name if point.dist else point.value}"

@@ -345,10 +345,10 @@ def backend_names() -> list[str]:
 
 def _installed() -> Mapping[str, Sequence[EntryPoint]]:
     """The entry points of other packages by the name of the backend: one, if all is well."""
-    from importlib.metadata import entry_points
+    from glow.backends.entry_points import entry_points_of
 
     found: dict[str, list[EntryPoint]] = {}
-    for point in entry_points(group=GROUP):
+    for point in entry_points_of(GROUP):
         found.setdefault(point.name, []).append(point)
     return found
 
