@@ -25,11 +25,17 @@ def test_every_second_case_is_left_out() -> None:
 
 @pytest.mark.parametrize("every", sorted({1, *EVERY.values()}))
 def test_a_slice_has_cases_of_each_kind(every: int) -> None:
-    taken = [number for number in range(24) if is_taken(number, every)]
+    taken = [number for number in range(60) if is_taken(number, every)]
     assert taken[0] == 0
-    assert len(taken) == pytest.approx(24 / every, abs=2)
+    assert len(taken) == pytest.approx(60 / every, abs=2)
     for kinds in (2, 3, 4):
         assert {number % kinds for number in taken} == set(range(kinds))
+
+
+def test_each_kind_has_a_case() -> None:
+    names = [f"test_layer[{kind}-{n}]" for kind in ("conv", "pool") for n in range(2)]
+    cases = items(*names)
+    assert left_out(cases) == [cases[1], cases[3]]
 
 
 def test_files_and_functions_are_counted_apart() -> None:
