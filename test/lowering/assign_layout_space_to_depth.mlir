@@ -90,3 +90,18 @@ func.func @whole(%x: tensor<1x16x56x56xf32>) -> tensor<1x64x28x28xf32> {
   %y = glow.conv2d %x, %w strides [2, 2] : tensor<1x64x28x28xf32>
   func.return %y : tensor<1x64x28x28xf32>
 }
+
+// Bytes that are multiplied as 16-bit integers take tiles of few pixels, which rows of 14 leave gaps in.
+// CHECK-LABEL: func.func @bytes(
+// CHECK-NOT:  glow.slice
+// CHECK:      cpu.int8_conv2d {{.*}} strides [2, 2]
+// AVX2-LABEL: func.func @bytes(
+// AVX2:      glow.slice %x {{.*}} steps [1, 1, 2, 2] : tensor<1x512x14x14xui8>
+// AVX2:      cpu.int8_conv2d {{.*}} kernel [1, 1] : tensor<1x128x14x14x8xi32>
+func.func @bytes(%x: tensor<1x512x28x28xui8>) -> tensor<1x1024x14x14xi32> {
+  %w = glow.splat 3 : tensor<1024x512x1x1xi8>
+  %z = glow.splat 3 : tensor<ui8>
+  %p = glow.splat 0 : tensor<i8>
+  %y = glow.conv2d_integer %x, %w, %z, %p strides [2, 2] : tensor<1x1024x14x14xi32>
+  func.return %y : tensor<1x1024x14x14xi32>
+}

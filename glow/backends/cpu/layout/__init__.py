@@ -7,7 +7,7 @@
 | `layout.py`        | blocked forms of values, shared by all rules               |
 | `convolution.py`   | which convolution becomes which `cpu` node                 |
 | `split_groups.py`  | groups on their own                                        |
-| `space_to_depth.py` | strided first layers as ones of stride one               |
+| `space_to_depth.py` | strided layers as ones of stride one                     |
 | `winograd.py`      | which of them are done with few multiplications            |
 | `products.py`      | products with constant matrices                            |
 | `integer_products.py` | convolutions and matmuls of int8                        |

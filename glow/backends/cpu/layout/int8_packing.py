@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from glow.backends.cpu.dialect.config import ConvConfig, WinogradConfig
+from glow.backends.cpu.kernels.convolution.conv2d_config import plane_cycles
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import Int8Conv2dSpec
 from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
@@ -83,6 +84,12 @@ class Int8Packer:
     ) -> ConvConfig | None:
         """The register tiles and the order of a convolution of bytes."""
         return choose(self._int8_conv2d_spec(shape, block_lanes), self.target)
+
+    def int8_conv2d_cycles(self, shape: ConvShape) -> float:
+        """The estimated cycles of a direct convolution of blocks of bytes, as it reads them."""
+        stored = replace(shape, wide_input=self.widens_bytes)
+        spec = self._int8_conv2d_spec(stored, self.lanes)
+        return shape.batch * shape.group * plane_cycles(spec, self.target)
 
     def choose_int8_winograd(
         self, weights: Array, shape: ConvShape

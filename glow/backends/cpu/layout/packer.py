@@ -89,6 +89,10 @@ class Packer(Protocol):
         """The estimated cycles of a direct convolution."""
         ...
 
+    def int8_conv2d_cycles(self, shape: ConvShape) -> float:
+        """The estimated cycles of a direct convolution of blocks of bytes, as it reads them."""
+        ...
+
     def pads_columns(self, shape: ConvShape) -> bool:
         """Whether a convolution in the plain layout is faster on rows with their padding."""
         ...

@@ -10,8 +10,8 @@ with few multiplications: 7 x 7 becomes 4 x 4, 11 x 11 of stride 4 becomes 3 x 3
     %1 = ... space-to-depth ... : tensor<1x12x115x115xf32>
     %y = glow.conv2d %1, %w.squares : tensor<1x64x112x112xf32>
 
-A kernel of one tap reads one pixel of each square. A slice of these is a plane without gaps,
-whose pixels are one run, which tiles cover better than short rows:
+A kernel of one tap, of floats or bytes, reads one pixel of each square. A slice of these is a plane
+without gaps, whose pixels are one run, which tiles cover better than short rows:
 
     %y = glow.conv2d %x, %w strides [2, 2] : tensor<1x2048x7x7xf32>
   becomes
@@ -21,9 +21,10 @@ whose pixels are one run, which tiles cover better than short rows:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -38,8 +39,11 @@ from glow.backends.cpu.layout.winograd import ITEM_BYTES, WeightGrowth
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import Array, constant_value
+from glow.lowering.lower_quantized.integer_products import int8_factors
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
 from glow.passes.rewriting.operations import all_operations
+
+StridedConvolution: TypeAlias = glow.Conv2dOp | glow.Conv2dIntegerOp
 
 
 def space_to_depth(
@@ -67,26 +71,39 @@ def space_to_depth(
 def slice_inputs(module: ModuleOp, packer: Packer) -> None:
     """Give strided convolutions of one tap a slice of their input, where that is faster."""
     for op in all_operations(module):
-        if isinstance(op, glow.Conv2dOp) and _is_slice_profitable(op, packer):
+        if isinstance(op, StridedConvolution) and _is_slice_profitable(op, packer):
             _slice_input(op)
 
 
-def _is_slice_profitable(op: glow.Conv2dOp, packer: Packer) -> bool:
+def _is_slice_profitable(op: StridedConvolution, packer: Packer) -> bool:
     """Whether tiles of one run are faster by more than the slice takes."""
     shape = conv_shape(op)
     is_single = shape.kernel == (1, 1) != shape.strides and not any(shape.pads)
-    if not is_single or not is_f32(op.input, op.weights, op.bias):
+    if not is_single or shape.input_channels < packer.lanes:
         return False
-    if shape.input_channels < packer.lanes or not is_blocked(shape, packer.lanes):
+    if (cycles := _direct_cycles(op, packer)) is None:
         return False
     core, plane = packer.core, cast(Pair, shape_of(op.result)[2:])
     pixels = replace(shape, plane=plane, strides=(1, 1))
     moved = shape.batch * cpu.blocks(shape.input_channels, packer.lanes) * prod(plane)
     sliced = moved * core.pass_cycles + core.barrier_cycles
-    return packer.conv2d_cycles(pixels) + sliced < packer.conv2d_cycles(shape)
+    return cycles(pixels) + sliced < cycles(shape)
 
 
-def _slice_input(op: glow.Conv2dOp) -> None:
+def _direct_cycles(
+    op: StridedConvolution, packer: Packer
+) -> Callable[[ConvShape], float] | None:
+    """The estimate for kernels of the convolution's elements on blocks; None without them."""
+    shape = conv_shape(op)
+    if isinstance(op, glow.Conv2dOp):
+        is_float = is_f32(op.input, op.weights, op.bias)
+        has_kernel = is_float and is_blocked(shape, packer.lanes)
+        return packer.conv2d_cycles if has_kernel else None
+    has_kernel = shape.group == 1 and int8_factors(op) is not None
+    return packer.int8_conv2d_cycles if has_kernel else None
+
+
+def _slice_input(op: StridedConvolution) -> None:
     builder, strides = NodeBuilder(op), op.attributes_view().ints("strides")
     pixels = builder.node(
         glow.SliceOp,
@@ -97,7 +114,7 @@ def _slice_input(op: glow.Conv2dOp) -> None:
     )
     operands = [pixels, *op.operands[1:]]
     attributes = {**attributes_of(op), "strides": (1, 1)}
-    builder.replace(builder.create(glow.Conv2dOp, operands, attributes))
+    builder.replace(builder.create(type(op), operands, attributes))
 
 
 def squares_of(op: glow.Conv2dOp, packer: Packer) -> ConvShape | None:

@@ -143,3 +143,40 @@ def test_slices_give_the_same_bits(
     np.testing.assert_array_equal(results[0], results[1])
     (expected,) = run(module, inputs)
     np.testing.assert_allclose(results[0], expected, rtol=1e-4, atol=1e-4)
+
+
+def layer_of_bytes(image: tuple[int, ...], outputs: int, stride: int) -> ModuleOp:
+    """A convolution of one tap."""
+    random = np.random.default_rng(2)
+    weights = random.integers(-128, 128, (outputs, image[1], 1, 1)).astype(np.int8)
+    plane = [-(-size // stride) for size in image[2:]]
+    shapes = image, weights.shape, (image[0], outputs, *plane)
+    x, w, y = ("x".join(map(str, shape)) for shape in shapes)
+    return parse(f"""
+    func.func @main(%x: tensor<{x}xui8>) -> tensor<{y}xi32> {{
+      %w = glow.constant dense<{weights.tolist()}> : tensor<{w}xi8>
+      %z = glow.constant dense<77> : tensor<ui8>
+      %p = glow.splat 0 : tensor<i8>
+      %0 = glow.conv2d_integer %x, %w, %z, %p strides [{stride}, {stride}] : tensor<{y}xi32>
+      func.return %0 : tensor<{y}xi32>
+    }}""")
+
+
+@pytest.mark.parametrize("target", ["host", "avx2", "scalar"])
+@pytest.mark.parametrize(
+    "layer", [((1, 40, 13, 14), 72, 2), ((2, 33, 9, 7), 19, 3)], ids=["one", "two"]
+)
+def test_slices_of_bytes_are_exact(
+    layer: tuple[tuple[int, ...], int, int],
+    target: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    converter = import_module("glow.backends.cpu.layout.space_to_depth")
+    monkeypatch.setattr(converter, "_is_slice_profitable", always)
+    module = layer_of_bytes(*layer)
+    image = np.random.default_rng(3).integers(0, 256, layer[0]).astype(np.uint8)
+    (expected,) = run(module, [image])
+    lower_to(module, "lowered", target=target)
+    assert "glow.slice" in str(module)
+    found = compile(module, threads=1, target=target)(image)
+    np.testing.assert_array_equal(found, expected)
