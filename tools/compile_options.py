@@ -21,6 +21,11 @@ from glow.tools.target_options import (
 )
 
 
+def output_file(text: str) -> Path | None:
+    """Where a program goes: None, which is standard output, for `-`, as in other MLIR tools."""
+    return None if text == "-" else Path(text)
+
+
 def model_file(text: str) -> Path:
     """The path of a model, for which argparse takes an unknown option with a blank, too."""
     if text.startswith("--"):

@@ -25,6 +25,7 @@ from glow.tools.compile_options import (
     add_input_option,
     compile_options,
     model_file,
+    output_file,
 )
 from glow.tools.machine.tune_command import add_tune_command
 from glow.tools.quantization_commands import (
@@ -115,8 +116,8 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
-        help="file to write, the folder of a bundle; without it text goes to stdout",
+        type=output_file,
+        help="file to write, the folder of a bundle; without it, or with -, text goes to stdout",
     )
     add_bundle_options(parser)
     add_compile_options(parser)

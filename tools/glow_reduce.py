@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from glow.diagnostics import run_reporting
 from glow.dialects.errors import UsageError
 from glow.runtime.atomic_output import atomic_path
+from glow.tools.compile_options import output_file
 from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
 from glow.tools.progress import report
@@ -61,8 +62,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
-        help="file to write, with its weights beside it; without it the program is printed",
+        type=output_file,
+        help="file to write, with its weights beside it; without it, or with -, the program is "
+        "printed",
     )
     parser.add_argument(
         "--debug", action="store_true", help="print the traceback of an error"

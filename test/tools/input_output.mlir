@@ -20,3 +20,7 @@
 func.func @empty() {
   func.return
 }
+
+// RUN: glow compile %s --emit=graph -o - | filecheck %s
+// RUN: not glow compile %s --emit=obj -o - 2>&1 | filecheck %s --check-prefix=BINARY
+// BINARY: error: {{.*}} needs -o FILE
