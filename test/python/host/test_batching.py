@@ -213,13 +213,13 @@ def test_networks_without_a_batch_axis_say_so(model, reason):
 
 
 def test_a_program_that_was_let_go_is_not_waited_for(table, monkeypatch):
+    monkeypatch.setattr("glow.host.background.Background.later", print)
     device = FakeDevice()
     with glow.Host([device]) as host:
         model = open_doubling()
         assert isinstance(model, SpecializedModel)
         host.add("m", model)
         model.forget([(8, 2)])
-        monkeypatch.setattr("glow.host.background.Background.later", print)
         assert run_all(device, host, 9) == [1, 4, 4]
 
 
