@@ -32,12 +32,6 @@ def test_a_slice_has_cases_of_each_kind(every: int) -> None:
         assert {number % kinds for number in taken} == set(range(kinds))
 
 
-def test_each_kind_has_a_case() -> None:
-    names = [f"test_layer[{kind}-{n}]" for kind in ("conv", "pool") for n in range(2)]
-    cases = items(*names)
-    assert left_out(cases) == [cases[1], cases[3]]
-
-
 def test_files_and_functions_are_counted_apart() -> None:
     one, other = (
         items("test_winograd[a]"),
