@@ -198,7 +198,9 @@ def _check_product_result(
 
 # -- elements that are only stored
 
-HOLDERS = frozenset({"glow.constant", "glow.splat", "glow.convert"})
+HOLDERS = frozenset({
+    "glow.block_dequantize", "glow.constant", "glow.convert", "glow.splat",
+})  # fmt: skip
 """The nodes that may have elements of storage and move none."""
 
 

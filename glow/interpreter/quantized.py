@@ -300,7 +300,32 @@ def run_gather(op: GlowOp, x: Array, indices: Array) -> Array:
     )
 
 
+def dequantize_blocks(
+    attributes: Attributes, codes: Array, scales: Array, points: Array | None
+) -> Array:
+    """`glow.block_dequantize`, in the scales' element type."""
+    axis, size = attributes.int("axis"), attributes.int("block_size")
+    extent = codes.shape[axis]
+
+    def spread(numbers: Array) -> Array:
+        wide = np.repeat(numbers.astype(np.float64), size, axis)
+        return np.take(wide, range(extent), axis)
+
+    numbers = codes.astype(np.float64)
+    if points is not None:
+        numbers = numbers - spread(points)
+    return (numbers * spread(scales)).astype(scales.dtype)
+
+
+def run_block_dequantize(
+    op: GlowOp, codes: Array, scales: Array, points: Array | None = None
+) -> Array:
+    """`glow.block_dequantize`."""
+    return dequantize_blocks(op.attributes_view(), codes, scales, points)
+
+
 NODES: dict[type[Operation], Function] = {
+    glow.BlockDequantizeOp: run_block_dequantize,
     quant.QuantizeCastOp: run_quantize,
     quant.DequantizeCastOp: run_dequantize,
     quant.QuantStorageCastOp: run_storage,

@@ -30,10 +30,12 @@ from xdsl.irdl import (
 )
 from xdsl.utils.hints import isa
 
+from glow.dialects.arith.casts import bit_width
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import conv2d_shape
-from glow.dialects.glow.elementwise import broadcast_shape
+from glow.dialects.glow.elementwise import broadcast_shape, is_integer
 from glow.dialects.glow.matmul import MatmulOp
+from glow.dialects.glow.normalization import check_float
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 from glow.dialects.quantized import (
     arithmetic_form,
@@ -42,6 +44,9 @@ from glow.dialects.quantized import (
 )
 
 GRANULARITIES = ("row", "tensor")
+
+WEIGHT_BITS = (2, 4, 8)
+"""Of integers that have a scale for each block."""
 
 
 @irdl_op_definition
@@ -270,6 +275,57 @@ class Conv2dIntegerOp(NodeOp):
         """The result [N, O, OH, OW] of i32."""
         _check_integer_operands(operands)
         return [tensor_type(conv2d_shape(operands[0], operands[1], attributes), i32)]
+
+
+@irdl_op_definition
+class BlockDequantizeOp(NodeOp):
+    """Weights of a few bits as floats: `(codes - points) * scales`, rounded once.
+
+    codes are integers of 2, 4 or 8 bits. Along `axis`, `block_size` neighbours have one scale and
+    one zero point of the codes' type, 0 without points: scales and points have the codes' shape,
+    with ceil(K / block_size) in the place of K. The result has the scales' element type.
+    Where `row_bits` is not 0, products may round the rows that they multiply the weights with to so
+    many bits, a block at a time. Source: ONNX DequantizeLinear-21 with a block size, ONNX Runtime's
+    MatMulNBits.
+
+    %w = glow.block_dequantize %codes, %scales axis 0 block_size 32 : tensor<64x48xf32>
+    """
+
+    name = "glow.block_dequantize"
+    codes = operand_def(TensorType)
+    scales = operand_def(TensorType)
+    points = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+    block_size = prop_def(IntegerAttr.constr(i64))
+    row_bits = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The codes' shape, the scales' elements."""
+        rounded = attributes.int("row_bits")
+        fail_unless(rounded in (0, 8), f"rows have 8 bits, or all: not {rounded}")
+        codes, scales, *points = operands
+        axis, size = attributes.int("axis"), attributes.int("block_size")
+        element, shape = codes.element_type, list(codes.get_shape())
+        fail_unless(
+            is_integer(element) and bit_width(element) in WEIGHT_BITS,
+            f"codes have integers of 2, 4 or 8 bits, not {element}",
+        )
+        check_float(cls, scales)
+        fail_unless(0 <= axis < len(shape), f"there is no axis {axis} in {codes}")
+        fail_unless(size > 0, f"blocks have at least one element, not {size}")
+        shape[axis] = -(-shape[axis] // size)
+        fail_unless(
+            list(scales.get_shape()) == shape,
+            f"blocks of {size} along axis {axis} need scales of shape {shape}, not {scales}",
+        )
+        for point in points:
+            expected = tensor_type(shape, element)
+            fail_unless(
+                point == expected, f"zero points must have type {expected}, not {point}"
+            )
+        return [tensor_type(codes.get_shape(), scales.element_type)]
 
 
 __all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

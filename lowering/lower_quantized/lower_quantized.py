@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -23,26 +24,21 @@ from xdsl.passes import ModulePass
 
 from glow.backends.backend import Rewrite, get_backend
 from glow.dialects.errors import GlowError
-from glow.dialects.glow import ConstantOp, SplatOp
+from glow.dialects.glow import QUANTIZATION_NODES, ConstantOp, SplatOp
 from glow.dialects.node import node_name
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import any_quantized, is_packed, is_quantized
 from glow.dialects.weights import new_constant, stored_value, weights_of
 from glow.lowering.lower_nodes.legality import NONE
-from glow.lowering.lower_quantized import arithmetic, dynamic, products
 from glow.lowering.lower_quantized.parts import Lowering, Parts
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.node_builder import erase, erase_dead_nodes, name_of
 from glow.passes.rewriting.operations import all_operations
 
-LOWERINGS: dict[type[Operation], Lowering] = {
-    **arithmetic.LOWERINGS,
-    **products.LOWERINGS,
-    **dynamic.LOWERINGS,
-}
-"""Node class to the function that replaces such a node."""
-
 STORAGE = (ConstantOp, StorageCastOp)
+
+OF_QUANTIZATION = frozenset(QUANTIZATION_NODES)
+"""Nodes to lower whatever the elements of their values are."""
 
 
 def is_pending(op: Operation) -> bool:
@@ -50,12 +46,30 @@ def is_pending(op: Operation) -> bool:
     if isinstance(op, STORAGE) or op.name.startswith("func."):
         return False
     values = (*op.operands, *op.results)
-    return type(op) in dynamic.LOWERINGS or any_quantized([v.type for v in values])
+    return type(op) in OF_QUANTIZATION or any_quantized([v.type for v in values])
+
+
+@cache
+def lowerings() -> Mapping[type[Operation], Lowering]:
+    """Node class to the function that replaces such a node; loaded where there are some."""
+    from glow.lowering.lower_quantized import (
+        arithmetic,
+        block_weights,
+        dynamic,
+        products,
+    )
+
+    return {
+        **arithmetic.LOWERINGS,
+        **products.LOWERINGS,
+        **dynamic.LOWERINGS,
+        **block_weights.LOWERINGS,
+    }
 
 
 def lower(op: Operation) -> None:
     """Lower one operation; GlowError where there is no lowering."""
-    lowering = LOWERINGS.get(type(op))
+    lowering = lowerings().get(type(op))
     if lowering is None:
         raise GlowError(f"{op.name} has no integer form", node=node_name(op))
     lowering(op, Parts(op))

@@ -52,6 +52,9 @@ MIN_BYTES = 1 << 27
 """What all results may take beside twice the bytes of the weights."""
 
 STORAGE = (glow.ConstantOp, glow.SplatOp)
+
+STORED_SMALL = (glow.BlockDequantizeOp,)
+"""Weights of a few bits: a backend reads them as they are, or makes floats of them itself."""
 PRODUCTS = (
     glow.AttentionOp,
     glow.Conv2dOp,
@@ -169,7 +172,7 @@ def _folded_name(op: NodeOp, result: SSAValue) -> str:
 
 def fold(op: NodeOp, budget: Budget) -> bool:
     """Replace a node on constants by its results, within a budget; whether that was."""
-    if isinstance(op, STORAGE) or type(op) not in FUNCTIONS:
+    if isinstance(op, (*STORAGE, *STORED_SMALL)) or type(op) not in FUNCTIONS:
         return False
     if not reads_constants(op) or not in_budget(op):  # Few nodes do.
         return False

@@ -23,7 +23,7 @@ from glow.dialects.quant import Quantization, quantization_of
 from glow.dialects.quantized import MOVEMENT_FORMS, any_quantized, movement_form
 from glow.dialects.weight_table import Array, dtype_of
 from glow.exporters.failures import CannotExport
-from glow.exporters.onnx.elementwise import Export
+from glow.exporters.onnx.elementwise import Export, with_attributes
 from glow.exporters.onnx.writer import Writer, tensor_of
 
 NARROW = {(4, True): ml_dtypes.int4, (4, False): ml_dtypes.uint4}
@@ -132,5 +132,8 @@ def _lookup(writer: Writer, op: NodeOp, inputs: list[str], output: str) -> None:
 INTEGER_EXPORTS: Mapping[type[NodeOp], Export] = {
     glow.RescaleOp: _rescale,
     glow.LookupTableOp: _lookup,
+    glow.BlockDequantizeOp: with_attributes(
+        "DequantizeLinear", axis="axis", block_size="block_size"
+    ),
 }
-"""Nodes of quantized elements only, to what writes them on their integers."""
+"""Nodes of quantized networks only, to what writes them on their integers."""

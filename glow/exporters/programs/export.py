@@ -34,6 +34,7 @@ from glow.exporters.programs.operations import operation
 from glow.exporters.programs.writer import Control, Handler, W
 from glow.lowering.lower_nodes.lower_nodes import lower_nodes
 from glow.lowering.lower_nodes.products import activated
+from glow.lowering.lower_quantized.block_weights import weights_as_floats
 from glow.lowering.lower_quantized.lower_quantized import lower_quantized
 from glow.passes.graph.partition.inline_parts import inline_parts
 from glow.passes.rewriting.absorbed_activation import attributes_without_activation
@@ -147,6 +148,7 @@ def prepared(module: ModuleOp, target: Format[W]) -> ModuleOp:
     """A copy of a graph, of nodes that the format has words for, as far as there are any."""
     copy = clone_module(module)
     inline_parts(copy)
+    weights_as_floats(copy)
     if not target.quantized:
         lower_quantized(copy)
     for op in list(copy.walk()):

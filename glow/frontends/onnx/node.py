@@ -137,7 +137,8 @@ class OnnxNode:
     def uses(self, output: int) -> bool:
         """Whether a result of the node is read anywhere."""
         outputs = self.proto.output
-        return output < len(outputs) and outputs[output] in self._used
+        given = output < len(outputs) and bool(outputs[output])
+        return given and outputs[output] in self._used
 
     def refuse_outputs_from(self, output: int, what: str) -> None:
         """Raise UnsupportedError where a result from `output` on is read."""

@@ -1,6 +1,8 @@
 """Operators that ONNX Runtime's optimizer makes, against ONNX Runtime."""
 
 import numpy as np
+import onnx.parser
+import onnxruntime
 import pytest
 from support.onnx_models.operator_testing import check_operator, model_of
 
@@ -76,6 +78,31 @@ def test_normalizations_of_sums():
     check(simple, [X, skip, gamma])
 
 
+def test_normalization_that_onnx_does_not_have():
+    """ONNX Runtime's exporter writes it in ONNX's own domain."""
+    for settings in ({}, {"axis": -1, "epsilon": 1e-3}, {"axis": 2, "stash_type": 1}):
+        check_operator(
+            "SimplifiedLayerNormalization", [X, random(8)], (), NEAR, **settings
+        )
+
+
+def test_absent_results_are_not_read():
+    """A result without a name is no input without a name, of which another node has one."""
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+        network (float[2, 8] x, float[2, 8] skip, float[8] gamma) => (float[2, 8] y) {
+            sum, , , total = com.microsoft.SkipSimplifiedLayerNormalization (x, skip, gamma)
+            low = Clip (sum, , )
+            y = Add (low, total)
+        }
+    """)
+    inputs = {name: random(*shape) for name, shape in
+              (("x", (2, 8)), ("skip", (2, 8)), ("gamma", (8,)))}  # fmt: skip
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    (expected,) = session.run(None, inputs)
+    np.testing.assert_allclose(glow.compile(model)(**inputs), expected, 1e-5, 1e-5)
+
+
 def test_embeddings():
     ids, segments = integers(2, 5, dtype=np.int32, high=9), np.zeros((2, 5), np.int32)
     tables = [random(9, 8), random(6, 8), random(2, 8)]
@@ -149,6 +176,47 @@ def test_group_query_attention(past, rotary):
     check("GroupQueryAttention", operands, (5, 6), outputs=3, **heads)
 
 
+@pytest.mark.parametrize("past", [0, 9])
+@pytest.mark.parametrize(
+    "attributes",
+    [{"local_window_size": 4}, {"local_window_size": 99}, {"softcap": 5.0},
+     {"softcap": 2.0, "local_window_size": 3, "scale": 0.5}],
+)  # fmt: skip
+def test_windows_and_caps_of_group_query_attention(past, attributes):
+    """A query that looks at the last keys alone, and scores that are kept small."""
+    length = 1 if past else 7
+    heads = {"num_heads": 4, "kv_num_heads": 2}
+    packed = random(1, length, 128)
+    cache = [random(1, 2, past, 16), random(1, 2, past, 16)] if past else [None, None]
+    total = past + length
+    operands = [packed, None, None, *cache, np.full(1, total - 1, np.int32),
+                scalar(total, np.int32)]  # fmt: skip
+    check("GroupQueryAttention", operands, (5, 6), outputs=3, **heads, **attributes)
+
+
+def test_bias_of_group_query_attention():
+    operands = [random(1, 5, 64), random(1, 5, 32), random(1, 5, 32), None, None,
+                np.full(1, 4, np.int32), scalar(5, np.int32), None, None, None,
+                random(1, 4, 5, 5)]  # fmt: skip
+    check(
+        "GroupQueryAttention", operands, (5, 6), outputs=3, num_heads=4, kv_num_heads=2
+    )
+
+
+@pytest.mark.parametrize("has_points", [False, True])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_rows_of_a_table_with_scales_of_blocks(bits, has_points):
+    rows, width, block = 11, 96, 32
+    table = integers(rows, width * bits // 8, high=256)
+    scales = np.abs(random(rows, width // block))
+    points = [integers(rows, -(-width // block * bits // 8), high=256)] * has_points
+    indices = np.array([[3, 0], [10, 3]], np.int64)
+    attributes = {"bits": bits, "block_size": block, "quantize_axis": 1}
+    operands = [table, indices, scales, *points]
+    constants = (0, 2, 3) if has_points else (0, 2)
+    check("GatherBlockQuantized", operands, constants, **attributes)
+
+
 @pytest.mark.parametrize("interleaved", [0, 1])
 def test_rotary_embedding(interleaved):
     caches = [random(10, 4), random(10, 4)]
@@ -161,12 +229,19 @@ def test_rotary_embedding(interleaved):
 
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("has_points", [False, True])
-def test_products_with_weights_of_few_bits(bits, has_points):
-    inner, columns, block = 40, 6, 16
-    blocks = 3
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns", "block"),
+    [(3, 40, 6, 16), (1, 328, 70, 32), (13, 288, 37, 128), (0, 64, 5, 32)],
+)
+def test_products_with_weights_of_few_bits(
+    rows, inner, columns, block, bits, has_points
+):
+    """Last blocks that are cut short, columns that fill no register, no rows."""
+    blocks = -(-inner // block)
     weights = integers(columns, blocks, block * bits // 8, high=256)
     points = [integers(columns * ((blocks * bits + 7) // 8), high=256)] * has_points
-    operands = [random(3, inner), weights, np.abs(random(columns * blocks)), *points]
+    scales = np.abs(random(columns * blocks)) / np.float32(1 << bits)
+    operands = [random(rows, inner), weights, scales, *points]
     attributes = {"K": inner, "N": columns, "bits": bits, "block_size": block}
     check("MatMulNBits", operands, (1, 2, 3), 1e-4, **attributes)
 
@@ -195,7 +270,7 @@ def test_quantized_functions(operator, inputs, attributes):
     [
         ("GroupQueryAttention",
          [X, X, X, None, None, np.full(2, 4, np.int32), scalar(5, np.int32)],
-         {"num_heads": 2, "kv_num_heads": 2, "local_window_size": 4}, "local_window_size = 4"),
+         {"num_heads": 2, "kv_num_heads": 2, "smooth_softmax": 1}, "smooth_softmax = 1"),
         ("MultiHeadAttention", [random(2, 5, 2, 3, 4)], {"num_heads": 2},
          "packed queries, keys and values"),
         ("Attention", [X, random(8, 24), random(24), np.zeros(7, np.int32)], {"num_heads": 2},

@@ -32,7 +32,7 @@ from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.operators.normalization import normalized
 from glow.frontends.onnx.operators.spatial.convolution import conv
 from glow.frontends.onnx.refusal import refuse_if
-from glow.frontends.onnx.registry import contrib_op
+from glow.frontends.onnx.registry import contrib_op, onnx_op
 
 Numbers = Sequence[float]
 ACTIVATIONS: dict[str, Callable[[OnnxNode, Operand, Numbers], Operand]] = {
@@ -178,13 +178,27 @@ def skip_simplified_layer_normalization(node: OnnxNode) -> Sequence[Value]:
     return [result, result, result, total]
 
 
+@onnx_op("SimplifiedLayerNormalization")
+def simplified_layer_normalization(node: OnnxNode) -> Value:
+    """The same of one input along its last axis; ONNX Runtime has it in ONNX's own domain."""
+    last = len(node.shape(0)) - 1
+    axis = node.positive(node.attr_int("axis", -1), last + 1)
+    refuse_if(axis != last, f"axis {axis} of {last + 1}")
+    refuse_if(node.uses(1), "the deviation as a result")
+    return root_mean_square(node, node.value(0), node.value(1), "epsilon", 1e-5)
+
+
 def root_mean_square(
-    node: OnnxNode, value: Operand, gamma: Operand, epsilon: str
+    node: OnnxNode,
+    value: Operand,
+    gamma: Operand,
+    epsilon: str,
+    usual: float = 1e-6,
 ) -> Operand:
     """The last axis over the root of its mean square, times `gamma`."""
     square, axis = node.emit(MulOp, value, value), len(shape(value)) - 1
     mean = node.emit(ReduceMeanOp, square, axes=[axis], keepdims=True)
-    least = node.number(node.attr_float(epsilon, 1e-6), mean)
+    least = node.number(node.attr_float(epsilon, usual), mean)
     inverse = node.emit(RsqrtOp, node.emit(AddOp, mean, least))
     return node.emit(MulOp, node.emit(MulOp, value, inverse), gamma)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
@@ -14,7 +13,6 @@ from glow.dialects.glow import (
     FullyConnectedOp,
     LeakyReluOp,
     MatmulIntegerOp,
-    MatmulOp,
     MulOp,
     ReduceMeanOp,
     SelectOp,
@@ -28,9 +26,9 @@ from glow.dialects.quant import (
     QuantizeCastOp,
     UniformQuantizedType,
 )
-from glow.dialects.weight_table import Array, dtype_of
+from glow.dialects.weight_table import Array
 from glow.frontends.onnx.graph import Constant
-from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
+from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.operators.quantization.quantized_types import (
     emit,
     integers,
@@ -167,44 +165,3 @@ def _quantized(node: OnnxNode, value: Operand, target: Quantization) -> Value:
     """Floats as integers of a type."""
     quantized = tensor_type(shape(value), UniformQuantizedType(target))
     return integers(node, node.graph.cast(QuantizeCastOp, value, quantized))
-
-
-@contrib_op("MatMulNBits")
-def matmul_n_bits(node: OnnxNode) -> Value:
-    """A product with constant weights of 2, 4 or 8 bits, quantized in blocks of each column.
-
-    Weights are [N, blocks, bytes], scales and zero points a number a block.
-    """
-    columns, inner = node.attr_int("N", 0), node.attr_int("K", 0)
-    bits, block = node.attr_int("bits", 4), node.attr_int("block_size", 0)
-    refuse_if(bits not in (2, 4, 8), f"weights of {bits} bits")
-    refuse_if(node.attr_int("weight_prepacked", 0) != 0, "weight_prepacked")
-    blocks = -(-inner // block)
-    scales = node.constant(2, "scales").reshape(columns, blocks)
-    codes = _unpacked(node.constant(1, "weights").reshape(columns, -1), bits)
-    points: Array = np.array(2 ** (bits - 1), np.float32)
-    if node.has(3):
-        points = node.constant(3, "zero points").reshape(columns, -1)
-        if points.dtype == np.uint8:
-            points = _unpacked(points, bits)
-        points = points[:, :blocks]
-    if node.has(4):
-        group_of = node.constant(4, "g_idx")[:inner].astype(np.int64)
-    else:
-        group_of = np.arange(inner) // block
-    points = np.broadcast_to(points.astype(np.float32), (columns, blocks))
-    numbers = codes[:, :inner].astype(np.float32) - points[:, group_of]
-    weights = (numbers * scales.astype(np.float32)[:, group_of]).T
-    like = dtype_of(element_type(node.value(0)))
-    held = Constant(weights.astype(like), f"{node.proto.input[1]}.weights")
-    product = node.emit(MatmulOp, node.value(0), held)
-    return node.emit(AddOp, product, node.value(5)) if node.has(5) else product
-
-
-def _unpacked(packed: Array, bits: int) -> Array:
-    """[N, bytes] as [N, elements]; the first is in the lowest bits."""
-    whole: npt.NDArray[np.uint8] = packed.astype(np.uint8)
-    parts = [
-        whole >> np.uint8(k) & np.uint8((1 << bits) - 1) for k in range(0, 8, bits)
-    ]
-    return np.stack(parts, axis=2).reshape(packed.shape[0], -1)

@@ -15,6 +15,7 @@ from glow.dialects.arith.casts import bit_width
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import (
     AddOp,
+    BlockDequantizeOp,
     ClipOp,
     DivOp,
     LessOp,
@@ -25,6 +26,7 @@ from glow.dialects.glow import (
     SubOp,
 )
 from glow.dialects.glow.elementwise import is_integer
+from glow.dialects.glow.quantization import WEIGHT_BITS
 from glow.dialects.small_types import is_small, is_small_float
 from glow.dialects.weight_table import dtype_of, element_type_of
 from glow.frontends.onnx.graph import Constant
@@ -125,6 +127,8 @@ def dequantize(node: OnnxNode) -> Value:
     asked = node.attr_int("output_dtype", 0)
     of_scale = element_type(node.value(1))
     target = element_type_of_onnx(asked) if asked else of_scale
+    if target == of_scale and _are_block_weights(node):
+        return _block_weights(node)
     wide = node.convert(node.value(0), f32)
     if node.has(2) and not is_zero(node.value(2)):
         found, point = element_type(node.value(0)), element_type(node.value(2))
@@ -133,6 +137,23 @@ def dequantize(node: OnnxNode) -> Value:
         wide = node.emit(SubOp, wide, node.convert(_spread(node, 2), f32))
     scale = node.convert(_spread(node, 1), f32)
     return node.convert(node.emit(MulOp, wide, scale), target)
+
+
+def _are_block_weights(node: OnnxNode) -> bool:
+    """Whether these are constant integers of a few bits with a scale a block."""
+    if node.attr_int("block_size", 0) <= 0 or is_computed(node, 0, 1, 2):
+        return False
+    element = element_type(node.value(0))
+    return is_integer(element) and bit_width(element) in WEIGHT_BITS
+
+
+def _block_weights(node: OnnxNode) -> Value:
+    """As they are: products read them so, where a backend has a kernel for that."""
+    count = 3 if node.has(2) and not is_zero(node.value(2)) else 2
+    operands = [node.value(index) for index in range(count)]
+    axis = node.positive(node.attr_int("axis", 1), len(node.shape(0)))
+    size = node.attr_int("block_size", 0)
+    return node.emit(BlockDequantizeOp, *operands, axis=axis, block_size=size)
 
 
 def _spread(node: OnnxNode, index: int) -> Operand:

@@ -1,0 +1,127 @@
+"""Operators on weights of a few bits that have a scale for each block."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IntegerType, Signedness
+
+from glow.dialects.glow import AddOp, BlockDequantizeOp, GatherOp, MatmulOp
+from glow.dialects.weight_table import Array, dtype_of
+from glow.frontends.onnx.graph import Constant
+from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
+from glow.frontends.onnx.refusal import refuse_if
+from glow.frontends.onnx.registry import contrib_op
+
+Bytes = npt.NDArray[np.uint8]
+
+ROUNDED_ROWS, ROW_BITS = 4, 8
+"""The `accuracy_level` that allows products to round their rows, and to how many bits."""
+
+
+@contrib_op("MatMulNBits")
+def matmul_n_bits(node: OnnxNode) -> Value:
+    """A product with constant weights of 2, 4 or 8 bits, quantized in blocks of each column.
+
+    Weights are [N, blocks, bytes], scales and zero points a number a block. They stay so, unless
+    zero points are floats, or indices say the block of each row: those are made floats here.
+    """
+    columns, inner = node.attr_int("N", 0), node.attr_int("K", 0)
+    bits, block = node.attr_int("bits", 4), node.attr_int("block_size", 0)
+    refuse_if(bits not in (2, 4, 8), f"weights of {bits} bits")
+    refuse_if(node.attr_int("weight_prepacked", 0) != 0, "weight_prepacked")
+    refuse_if(block <= 0, f"blocks of {block} weights")
+    scales = node.constant(2, "scales").reshape(columns, -(-inner // block))
+    codes = _unpacked(node.constant(1, "weights").reshape(columns, -1), bits)[:, :inner]
+    floats = node.has(4) or (node.has(3) and node.constant(3, "").dtype != np.uint8)
+    make = _block_floats if floats else _block_weights
+    product = node.emit(MatmulOp, node.value(0), make(node, codes, scales, bits))
+    return node.emit(AddOp, product, node.value(5)) if node.has(5) else product
+
+
+def _block_weights(node: OnnxNode, codes: Bytes, scales: Array, bits: int) -> Operand:
+    """[K, N], as they are."""
+    like = dtype_of(element_type(node.value(0)))
+    held = Constant(scales.T.astype(like), f"{node.proto.input[2]}.scales")
+    name, centred = node.proto.input[1], not node.has(3)
+    operands = [_stored(codes.T, bits, f"{name}.codes", centred=centred), held]
+    if node.has(3):
+        packed = node.constant(3, "zero points").reshape(len(codes), -1)
+        points = _unpacked(packed, bits)[:, : scales.shape[1]].T
+        operands.append(_stored(points, bits, f"{name}.points", centred=False))
+    size, level = node.attr_int("block_size", 0), node.attr_int("accuracy_level", 0)
+    bits = ROW_BITS if level == ROUNDED_ROWS else 0
+    return node.emit(BlockDequantizeOp, *operands, block_size=size, row_bits=bits)
+
+
+def _stored(codes: Bytes, bits: int, name: str, *, centred: bool) -> Constant:
+    """A constant of codes from 0 on; `centred`: of integers with a sign, 0 in the middle."""
+    sign = Signedness.SIGNLESS if centred else Signedness.UNSIGNED
+    middle = np.uint8(1 << (bits - 1) if centred else 0)
+    array = np.ascontiguousarray(codes) ^ middle
+    return Constant(array.view(dtype_of(IntegerType(bits, sign))), name, is_weight=True)
+
+
+def _block_floats(node: OnnxNode, codes: Bytes, scales: Array, bits: int) -> Operand:
+    """[K, N] of floats, with zero points of any kind, by the blocks that indices say."""
+    (columns, inner), blocks = codes.shape, scales.shape[1]
+    block = node.attr_int("block_size", 0)
+    points: Array = np.array(2 ** (bits - 1), np.float32)
+    if node.has(3):
+        points = node.constant(3, "zero points").reshape(columns, -1)
+        if points.dtype == np.uint8:
+            points = _unpacked(points, bits)
+        points = points[:, :blocks]
+    group_of = np.array([k // block for k in range(inner)], np.int64)
+    if node.has(4):
+        group_of = node.constant(4, "g_idx")[:inner].astype(np.int64)
+    points = np.broadcast_to(points.astype(np.float32), (columns, blocks))
+    numbers = codes.astype(np.float32) - points[:, group_of]
+    weights = (numbers * scales.astype(np.float32)[:, group_of]).T
+    like = dtype_of(element_type(node.value(0)))
+    return Constant(weights.astype(like), f"{node.proto.input[1]}.weights")
+
+
+@contrib_op("GatherBlockQuantized")
+def gather_block_quantized(node: OnnxNode) -> Value:
+    """Rows of a table whose elements have a scale for each block of the last axis.
+
+    Without zero points, that of bytes which hold several elements is the middle, else it is 0.
+    """
+    bits, rank, size = (
+        node.attr_int("bits", 4),
+        node.rank(0),
+        node.attr_int("block_size", 128),
+    )
+    refuse_if(size <= 0 or bits not in (2, 4, 8), f"blocks of {size}, {bits} bits")
+    refuse_if(node.attr_int("gather_axis", 0) != 0, "rows of another axis")
+    axis = node.positive(node.attr_int("quantize_axis", 1), rank)
+    refuse_if(axis != rank - 1, f"blocks of axis {axis} of {rank}")
+    scales = Constant(node.constant(2, "scales"), f"{node.proto.input[2]}.scales")
+    tables = [_table(node, 0, bits, centred=not node.has(3)), scales]
+    if node.has(3):
+        points = _table(node, 3, bits, centred=False)
+        kept = points.array[..., : scales.array.shape[-1]]
+        tables.append(Constant(np.ascontiguousarray(kept), points.name))
+    found = [node.emit(GatherOp, table, node.value(1), axis=0) for table in tables]
+    last = len(shape(found[0])) - 1
+    return node.emit(BlockDequantizeOp, *found, axis=last, block_size=size)
+
+
+def _table(node: OnnxNode, index: int, bits: int, *, centred: bool) -> Constant:
+    """A table of integers, taken apart if it has several of them in a byte."""
+    array, name = node.constant(index, "a table"), f"{node.proto.input[index]}.codes"
+    if array.dtype != np.uint8:
+        return Constant(array, name)
+    *outer, width = array.shape
+    codes = _unpacked(array.reshape(-1, width), bits).reshape(*outer, -1)
+    return _stored(codes, bits, name, centred=centred)
+
+
+def _unpacked(packed: Array, bits: int) -> Bytes:
+    """[N, bytes] as [N, elements]; the first is in the lowest bits."""
+    whole: Bytes = packed.astype(np.uint8)
+    parts = [
+        whole >> np.uint8(k) & np.uint8((1 << bits) - 1) for k in range(0, 8, bits)
+    ]
+    return np.stack(parts, axis=2).reshape(packed.shape[0], -1)
