@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.client import Array, ServerError
-from benchmarks.peers.contestants import QUANTIZED_NETWORKS, RIVALS, is_ours
+from benchmarks.peers.contestants import RIVALS, ROUNDED_NETWORKS, is_ours
 
 PEER_BUDGET = 1e-5
 """What a peer's own order of summation may cost it (`docs/numerics.md`)."""
@@ -88,7 +88,7 @@ class Result:
 
     def _budget(self, ours: str) -> float:
         """Returns the largest difference from a peer that may be."""
-        if self.network in QUANTIZED_NETWORKS:
+        if self.network in ROUNDED_NETWORKS:
             return COARSE_BUDGETS["int8"]
         if self.precision in COARSE_BUDGETS:
             return COARSE_BUDGETS[self.precision]

@@ -15,6 +15,7 @@ from onnx import ModelProto
 
 from benchmarks.networks import (
     bert,
+    few_bits,
     grouped,
     light,
     lstm,
@@ -30,7 +31,7 @@ from benchmarks.networks.inputs import make_inputs
 from benchmarks.networks.reference import evaluate_reference, reference_of
 
 __all__ = [
-    "BATCHED_NETWORKS", "LARGE_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS",
+    "BATCHED_NETWORKS", "FEW_BITS_NETWORKS", "LARGE_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS",
     "QUANTIZED_NETWORKS", "TINY_NETWORKS", "TINY_WIDER_NETWORKS", "TRANSFORMER_NETWORKS",
     "WIDER_NETWORKS", "evaluate_reference", "make_inputs", "reference_of",
 ]  # fmt: skip
@@ -67,6 +68,13 @@ WIDER_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "mlp_batch256": perceptron.build,
 }
 """Kinds of networks that the tables of docs/performance.md lack."""
+
+FEW_BITS_NETWORKS: dict[str, Callable[[], ModelProto]] = {
+    f"{name}_{scheme}": partial(few_bits.build, WIDER_NETWORKS[name], level)
+    for name in ("gpt2_prefill", "gpt2_decode")
+    for scheme, level in (("int4", few_bits.FLOATS), ("int4a8", few_bits.ROUNDED))
+}
+"""Language models with weights of 4 bits, the second ones with rounded activations."""
 
 CONVOLUTIONAL = ("resnet50", "squeezenet", "densenet121", "mobilenet_v2")
 TRANSFORMERS = ("bert_base", "minilm")

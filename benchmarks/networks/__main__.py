@@ -8,9 +8,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.networks import NETWORKS, QUANTIZED_NETWORKS, WIDER_NETWORKS
+from benchmarks.networks import (
+    FEW_BITS_NETWORKS,
+    NETWORKS,
+    QUANTIZED_NETWORKS,
+    WIDER_NETWORKS,
+)
 
-KNOWN = {**NETWORKS, **WIDER_NETWORKS, **QUANTIZED_NETWORKS}
+KNOWN = {**NETWORKS, **WIDER_NETWORKS, **FEW_BITS_NETWORKS, **QUANTIZED_NETWORKS}
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.networks import (
     BATCHED_NETWORKS,
+    FEW_BITS_NETWORKS,
     NETWORKS,
     OPERATOR_NETWORKS,
     QUANTIZED_NETWORKS,
@@ -14,11 +15,13 @@ from benchmarks.networks import (
     WIDER_NETWORKS,
 )
 
+ROUNDED_NETWORKS = {**QUANTIZED_NETWORKS, **FEW_BITS_NETWORKS}
+"""Those that runtimes compute in integers, as far as each wants to."""
 KNOWN = {
     **NETWORKS,
     **WIDER_NETWORKS,
     **BATCHED_NETWORKS,
-    **QUANTIZED_NETWORKS,
+    **ROUNDED_NETWORKS,
 }
 PEERS = {
     "ort": "onnxruntime",
@@ -79,11 +82,11 @@ class Contest:
         Of a quantized network OpenVINO may compute the rest in its default precision.
         """
         found = {name: (name, MODEL) for name in ("glow", *self.peers)}
-        if self.exact and network not in QUANTIZED_NETWORKS:
+        if self.exact and network not in ROUNDED_NETWORKS:
             found["glow exact"] = ("glow_exact", MODEL)
         if self.bf16:
             found["glow"] = ("glow_bf16", MODEL)
-        if (self.bf16 or network in QUANTIZED_NETWORKS) and "openvino" in found:
+        if (self.bf16 or network in ROUNDED_NETWORKS) and "openvino" in found:
             found["openvino"] = ("openvino_default", MODEL)
         if network in OPERATOR_NETWORKS and "ort" in found:
             found["ort operators"] = ("ort", OPERATORS)
