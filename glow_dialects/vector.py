@@ -208,6 +208,26 @@ class GatherOp(IRDLOperation):
             raise VerifyException("vector.gather: needs an offset for each dimension")
 
 
+@irdl_op_definition
+class ShapeCastOp(IRDLOperation):
+    """The same elements in row-major order under another shape.
+
+    %b = vector.shape_cast %a : vector<2x64xi8> to vector<2x16x4xi8>
+    """
+
+    name = "vector.shape_cast"
+    source = operand_def(VectorType)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
+
+    def verify_(self) -> None:
+        before, after = (cast("VectorType", k.type) for k in (self.source, self.result))
+        same = before.get_element_type() == after.get_element_type()
+        if not same or prod(before.get_shape()) != prod(after.get_shape()):
+            raise VerifyException(f"vector.shape_cast: {before} is no {after}")
+
+
 class _ElementsOp(IRDLOperation):
     """Text shared by the two: operands, then the type of the vector."""
 
@@ -312,6 +332,13 @@ class FromElementsOp(_ElementsOp):
 
 Vector = Dialect(
     "vector",
-    [*upstream.Vector.operations, ContractOp, GatherOp, ToElementsOp, FromElementsOp],
+    [
+        *upstream.Vector.operations,
+        ContractOp,
+        GatherOp,
+        ShapeCastOp,
+        ToElementsOp,
+        FromElementsOp,
+    ],
     [*upstream.Vector.attributes, IteratorTypeAttr],
 )

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith
 from glow.dialects.bounded_cache import bounded_cache
-from glow.dialects.vector import ContractOp
+from glow.dialects.vector import ContractOp, ShapeCastOp
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import IndexBuilder
 
@@ -111,6 +111,11 @@ class ValueBuilder(IndexBuilder):
         return self.value(
             vector.BitcastOp, (a,), types.vector_type((*outer, last), element)
         )
+
+    def shape_cast(self, a: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+        """The same elements in row-major order under another shape."""
+        result = types.vector_type(shape, types.element_of(a))
+        return self.value(ShapeCastOp, (a,), result)
 
     def broadcast(self, a: SSAValue, shape: tuple[int, ...]) -> SSAValue:
         """A scalar or vector repeated along leading dimensions and dimensions of size 1."""

@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from glow.dialects import arith
+from glow.dialects.vector import ShapeCastOp
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
 from glow.lowering.loops_to_llvm.layout import (
     RegisterLayout,
@@ -162,6 +163,13 @@ class Operands:
     def load_weights(self, row: int, where: dict[int, int]) -> SSAValue:
         low, layout, source = self.low, self.rhs.layout, self.rhs_source
         lanes, size = layout.shape[-1], layout.width * layout.element_bytes
+        owner = self.rhs.value.owner
+        if isinstance(owner, ShapeCastOp) and low.layout(owner.source).width == (
+            lanes * layout.width
+        ):
+            pieces = len(low.layout(owner.source).chunks)
+            whole = low.registers(owner.source)[row * pieces : (row + 1) * pieces]
+            return join(low, whole)
         if source is None or source.strides[-2] != size:
             registers = low.registers(self.rhs.value)
             return join_balanced(low, registers[row * lanes : (row + 1) * lanes])

@@ -16,6 +16,7 @@ from xdsl.dialects.utils import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from glow.dialects.vector import ShapeCastOp
 from glow.lowering.loops_to_llvm.arithmetic import flags_of, float_properties
 from glow.lowering.loops_to_llvm.builder import NO_OVERFLOW, NO_PROPERTIES, LlvmBuilder
 from glow.lowering.loops_to_llvm.function_lowering import (
@@ -287,6 +288,23 @@ def bitcast(low: FunctionLowering, op: vector.BitcastOp) -> None:
     low.set_registers(op.result, results)
 
 
+def shape_cast(low: FunctionLowering, op: ShapeCastOp) -> None:
+    """Parts of rows, cut out where they are asked for: contractions take whole rows."""
+    before, after = low.layout(op.source), low.layout(op.result)
+    each, rest = divmod(before.width, after.width)
+    if rest or len(after.chunks) != 1:
+        shapes = f"{op.source.type} to {op.result.type}"
+        raise DiagnosticException(f"loops-to-llvm: {op.name} of {shapes} cuts no rows")
+
+    def part(number: int) -> SSAValue:
+        row, first = number // each, number % each * after.width
+        whole = join(low, row_registers(low.registers(op.source), before, row))
+        lanes = tuple(range(first, first + after.width))
+        return low.builder.shuffle(whole, low.builder.poison(whole.type), lanes)
+
+    low.set_registers(op.result, LazyRegisters(part, range(after.rows)))
+
+
 # Reduction ---------------------------------------------------------------------------
 
 Combine = Callable[[FunctionLowering, Operation, SSAValue, SSAValue], SSAValue]
@@ -375,6 +393,7 @@ RULES: dict[type[Operation], Rule] = dict(
         entry(vector.InsertOp, insert),
         entry(vector.ShuffleOp, shuffle),
         entry(vector.BitcastOp, bitcast),
+        entry(ShapeCastOp, shape_cast),
         entry(vector.ReductionOp, reduction),
     ]
 )

@@ -14,7 +14,12 @@ from xdsl.dialects.utils import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from glow.dialects.vector import FromElementsOp, GatherOp, ToElementsOp
+from glow.dialects.vector import (
+    FromElementsOp,
+    GatherOp,
+    ShapeCastOp,
+    ToElementsOp,
+)
 from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.loops_to_llvm.layout import row_major
 from glow.lowering.loops_to_llvm.lazy import pick
@@ -261,6 +266,20 @@ def bitcast(out: FunctionPrinter, op: vector.BitcastOp) -> None:
     out.define(op.result, texts)
 
 
+def shape_cast(out: FunctionPrinter, op: ShapeCastOp) -> None:
+    """The lanes of all rows in order, as other rows."""
+    before, after = out.layout(op.source), out.layout(op.result)
+    registers, rows = out.registers(op.source), range(before.rows)
+    lanes = [lane for row in rows for lane in lanes_of_row(before, registers, row)]
+    starts = [
+        (row * after.width + first, count)
+        for row in range(after.rows)
+        for first, count in after.chunks
+    ]
+    texts = [compose(after.element, lanes[k : k + count]) for k, count in starts]
+    out.define(op.result, texts)
+
+
 def to_elements(out: FunctionPrinter, op: ToElementsOp) -> None:
     layout, registers = out.layout(op.source), out.registers(op.source)
     lanes = [
@@ -370,6 +389,7 @@ RULES: dict[type[Operation], Rule] = dict(
         entry(vector.InsertOp, insert),
         entry(vector.ShuffleOp, shuffle),
         entry(vector.BitcastOp, bitcast),
+        entry(ShapeCastOp, shape_cast),
         entry(vector.ReductionOp, reduction),
         entry(GatherOp, gather),
         entry(ToElementsOp, to_elements),

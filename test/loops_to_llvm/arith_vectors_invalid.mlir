@@ -37,3 +37,11 @@ func.func @two(%a: vector<2xf32>) -> f32 {
   %v:2 = vector.to_elements %a, %a : vector<2xf32>
   func.return %v#0 : f32
 }
+
+// -----
+
+func.func @less(%a: vector<2x8xi8>) -> vector<2x4xi8> {
+  // CHECK: vector.shape_cast: vector<2x8xi8> is no vector<2x4xi8>
+  %v = vector.shape_cast %a : vector<2x8xi8> to vector<2x4xi8>
+  func.return %v : vector<2x4xi8>
+}

@@ -30,3 +30,14 @@ func.func @words(%t: memref<256xi8>, %x: vector<16xi32>, %p: vector<16xi8>) -> v
   %1 = vector.gather %t[%c0] [%x], %m, %p : memref<256xi8>, vector<16xi32>, vector<16xi1>, vector<16xi8> into vector<16xi8>
   func.return %1 : vector<16xi8>
 }
+
+// -----
+
+// CHECK: loops-to-llvm: vector.shape_cast of vector<2x6xi8> to vector<3x4xi8> cuts no rows
+func.func @across_rows(%x: memref<2x6xi8>, %y: memref<3x4xi8>) {
+  %c0 = arith.constant 0 : index
+  %a = vector.load %x[%c0, %c0] : memref<2x6xi8>, vector<2x6xi8>
+  %v = vector.shape_cast %a : vector<2x6xi8> to vector<3x4xi8>
+  vector.store %v, %y[%c0, %c0] : memref<3x4xi8>, vector<3x4xi8>
+  func.return
+}

@@ -74,3 +74,16 @@ func.func @elements(%x: memref<2x3xf32>, %y: memref<2x3xf32>) {
   vector.store %w, %y[%c0, %c0] : memref<2x3xf32>, vector<2x3xf32>
   func.return
 }
+
+// Rows under another shape are cut where their parts are asked for.
+// CHECK-LABEL: llvm.func @parts
+func.func @parts(%x: memref<2x8xi32>, %y: memref<4x4xi32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %v = vector.transfer_read %x[%c0, %c0], %zero {in_bounds = [true, true]} : memref<2x8xi32>, vector<2x8xi32>
+  // CHECK: llvm.shufflevector %{{.*}} [0, 1, 2, 3]
+  // CHECK: llvm.shufflevector %{{.*}} [4, 5, 6, 7]
+  %w = vector.shape_cast %v : vector<2x8xi32> to vector<4x4xi32>
+  vector.transfer_write %w, %y[%c0, %c0] {in_bounds = [true, true]} : vector<4x4xi32>, memref<4x4xi32>
+  func.return
+}

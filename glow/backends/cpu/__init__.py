@@ -105,7 +105,7 @@ class CpuBackend(Backend):
         return "there is no kernel for it"
 
     def quantized_rewrites(self) -> Mapping[type[Operation], Rewrite]:
-        """Products and tables of bytes, quantization of rows."""
+        """Products and tables of bytes, quantization of rows, weights of a few bits."""
         from glow.backends.cpu.quantized import REWRITES
 
         return REWRITES

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from glow.backends.backend import Backend, CompiledFunction, PassFactory
+from glow.backends.backend import Backend, CompiledFunction, PassFactory, Rewrite
 from glow.backends.cpu import CpuBackend
 from glow.backends.device import Device
 from glow.dialects.errors import GlowError
@@ -75,6 +75,15 @@ class CudaBackend(CpuBackend):
 
             return has_attention(op)
         return super().is_legal(op)
+
+    def quantized_rewrites(self) -> Mapping[type[Operation], Rewrite]:
+        """The CPU's; weights of a few bits become floats, which tensor cores multiply."""
+        from glow.dialects.glow import BlockDequantizeOp
+
+        rewrites = super().quantized_rewrites()
+        return {
+            node: how for node, how in rewrites.items() if node != BlockDequantizeOp
+        }
 
     def keeps_half(self, op: Operation, target: Target) -> bool:
         """Products and attention of 16-bit floats, which tensor cores multiply."""

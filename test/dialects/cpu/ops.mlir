@@ -75,6 +75,26 @@ func.func @product(%x: tensor<2x5x16xf32>, %w: tensor<512xf32>, %b: tensor<32xf3
   func.return %0 : tensor<2x5x32xf32>
 }
 
+// CHECK-LABEL: func.func @block_quantized_product(
+// CHECK-NEXT: %0 = cpu.block_quantized_matmul %x, %w, %b block_size 32 : tensor<2x5x32xf32>
+// CHECK-NEXT: %1 = cpu.block_quantized_matmul %x, %w, %b bits 8 block_size 16 points : tensor<2x5x32xf32>
+// CHECK-NEXT: func.return %0 : tensor<2x5x32xf32>
+func.func @block_quantized_product(%x: tensor<2x5x64xf32>, %w: tensor<320xi32>, %b: tensor<32xf32>) -> tensor<2x5x32xf32> {
+  %0 = cpu.block_quantized_matmul %x, %w, %b bits 4 block_size 32 : tensor<2x5x32xf32>
+  %1 = cpu.block_quantized_matmul %x, %w, %b bits 8 block_size 16 points : tensor<2x5x32xf32>
+  func.return %0 : tensor<2x5x32xf32>
+}
+
+// CHECK-LABEL: func.func @int8_block_quantized_product(
+// CHECK-NEXT: %q, %s, %t = cpu.block_quantize %x block_size 32 : tensor<2x5x80xi8>, tensor<2x5x3xf32>, tensor<2x5x3xf32>
+// CHECK-NEXT: %0 = cpu.int8_block_quantized_matmul %s, %t, %q, %w, %b block_size 32 : tensor<2x5x32xf32>
+// CHECK-NEXT: func.return %0 : tensor<2x5x32xf32>
+func.func @int8_block_quantized_product(%x: tensor<2x5x80xf32>, %w: tensor<320xi32>, %b: tensor<32xf32>) -> tensor<2x5x32xf32> {
+  %q, %s, %t = cpu.block_quantize %x block_size 32 : tensor<2x5x80xi8>, tensor<2x5x3xf32>, tensor<2x5x3xf32>
+  %0 = cpu.int8_block_quantized_matmul %s, %t, %q, %w, %b block_size 32 : tensor<2x5x32xf32>
+  func.return %0 : tensor<2x5x32xf32>
+}
+
 // CHECK-LABEL: func.func @rows_product(
 // CHECK-NEXT: %0 = cpu.batch_matmul %x, %w, %b lhs_axes [0, 1, 2] rhs_axes [1, 0] result_axes [0, 1, 2] {
 // CHECK-NEXT: ^bb0(%1: f32, %2: f32):

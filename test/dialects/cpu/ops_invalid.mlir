@@ -87,6 +87,46 @@ func.func @yield(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>) {
 
 // -----
 
+func.func @no_words(%x: tensor<2x64xf32>, %w: tensor<512xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{packed weights are words, not tensor<512xf32>}}
+  %0 = cpu.block_quantized_matmul %x, %w, %b block_size 32 : tensor<2x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @three_bits(%x: tensor<2x64xf32>, %w: tensor<512xi32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{weights have 2, 4 or 8 bits, not 3}}
+  %0 = cpu.block_quantized_matmul %x, %w, %b bits 3 block_size 32 : tensor<2x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @empty_blocks(%x: tensor<2x64xf32>, %w: tensor<512xi32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{blocks have at least one weight, not 0}}
+  %0 = cpu.block_quantized_matmul %x, %w, %b block_size 0 : tensor<2x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @scales_of_blocks(%s: tensor<2x1xf32>, %q: tensor<2x64xi8>, %w: tensor<512xi32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{rows have bytes, their blocks scales and sums of tensor<2x2xf32>: not tensor<2x64xi8>, tensor<2x1xf32> and tensor<2x1xf32>}}
+  %0 = cpu.int8_block_quantized_matmul %s, %s, %q, %w, %b block_size 32 : tensor<2x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @block_quantize(%x: tensor<2x64xi8>) {
+  // expected-error @+1 {{the rows must be f32, not tensor<2x64xi8>}}
+  %0, %1, %2 = cpu.block_quantize %x block_size 32 : tensor<2x64xi8>, tensor<2x2xf32>, tensor<2x2xf32>
+  func.return
+}
+
+// -----
+
 func.func @odd(%x: tensor<3x8xf32>) {
   // expected-error @+1 {{3 rows and 8 columns have no equal quadrants}}
   %0, %s = cpu.strassen_combinations %x levels 1 : tensor<7x1x4xf32>, tensor<3xf32>

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     TensorType,
     f32,
+    i8,
     i32,
     i64,
 )
@@ -54,6 +55,38 @@ class PerRowQuantizeOp(NodeOp):
             tensor_type((*shape[:-1], 1), f32),
             tensor_type((*shape[:-1], 1), i32),
         ]
+
+
+@irdl_op_definition
+class BlockQuantizeOp(NodeOp):
+    """Bytes with a sign, a scale and the sum of the bytes for each block of a row.
+
+    input [..., K] f32 -> ([..., K] i8, [..., B] f32, [..., B] f32), of B = ceil(K / block_size).
+    A block's largest number is 127. One with an infinity or NaN has the scale NaN, and zeros.
+
+    %q, %s, %t = cpu.block_quantize %x block_size 32 : tensor<9x64xi8>, tensor<9x2xf32>,
+        tensor<9x2xf32>
+    """
+
+    name = "cpu.block_quantize"
+    input = operand_def(TensorType)
+    stored = result_def(TensorType)
+    scales = result_def(TensorType)
+    sums = result_def(TensorType)
+    block_size = prop_def(IntegerAttr.constr(i64))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The types follow from the rows."""
+        (rows,) = operands
+        shape, size = rows.get_shape(), attributes.int("block_size")
+        fail_unless(
+            rows.element_type == f32 and rows.get_num_dims() > 0,
+            f"the rows must be f32, not {rows}",
+        )
+        fail_unless(size > 0, f"blocks have at least one element, not {size}")
+        blocks = tensor_type((*shape[:-1], -(-shape[-1] // size)), f32)
+        return [tensor_type(shape, i8), blocks, blocks]
 
 
 @irdl_op_definition

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    f32,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -21,8 +31,9 @@ from glow.backends.cpu.dialect.config_attributes import (
     check_panels,
 )
 from glow.backends.cpu.dialect.epilogue import EpilogueOp, OperandKind, WeightedOp
-from glow.dialects.attributes import Attributes
+from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.glow.convolution import check_rank
+from glow.dialects.glow.quantization import WEIGHT_BITS
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 STRASSEN_LEVELS = {7: 1, 49: 2}
@@ -62,6 +73,89 @@ class MatmulOp(ProductOp):
         check_panels(attributes)
         shape = (*lhs.get_shape()[:-1], bias.get_shape()[0])
         return [tensor_type(shape, lhs.element_type)]
+
+
+class BlockWeightsOp(ProductOp):
+    """A product with packed words of codes of a few bits, and the scales of their blocks.
+
+    `bits` of a weight, `block_size` weights of a column have one scale; with `points` a zero point
+    too.
+    """
+
+    bits = prop_def(IntegerAttr.constr(i64), default_value=int_attr(4))
+    block_size = prop_def(IntegerAttr.constr(i64))
+    points = opt_prop_def(UnitAttr)
+    config = opt_prop_def(MatmulConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
+
+    @classmethod
+    def check_weights(
+        cls,
+        weights: TensorType[Attribute],
+        bias: TensorType[Attribute],
+        attributes: Attributes,
+    ) -> None:
+        """Fail unless weights are words of codes of a few bits in blocks."""
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 1, "the bias")
+        check_panels(attributes)
+        is_words = weights.element_type == i32
+        fail_unless(is_words, f"packed weights are words, not {weights}")
+        bits, size = attributes.int("bits"), attributes.int("block_size")
+        fail_unless(bits in WEIGHT_BITS, f"weights have 2, 4 or 8 bits, not {bits}")
+        fail_unless(size > 0, f"blocks have at least one weight, not {size}")
+
+
+@irdl_op_definition
+class BlockQuantizedMatmulOp(BlockWeightsOp):
+    """`cpu.matmul` with weights of a few bits, which stay so in memory.
+
+    input [..., M, K] of f32, row-major; weights as `kernels/matmul/block_quantized_weights.py`
+    packs them; bias [N] -> [..., M, N].
+
+    %y = cpu.block_quantized_matmul %x, %w.packed, %b bits 4 block_size 32 : tensor<1x4096xf32>
+    """
+
+    name = "cpu.block_quantized_matmul"
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The result [..., M, N]; the bias says N."""
+        lhs, weights, bias = operands[:3]
+        cls.check_weights(weights, bias, attributes)
+        shape = (*lhs.get_shape()[:-1], bias.get_shape()[0])
+        return [tensor_type(shape, lhs.element_type)]
+
+
+@irdl_op_definition
+class Int8BlockQuantizedMatmulOp(BlockWeightsOp):
+    """`cpu.block_quantized_matmul` of rows that are quantized in blocks, too.
+
+    scales and sums [..., M, B], input [..., M, K] of `cpu.block_quantize`; weights packed in
+    another order, bias [N] -> [..., M, N] of f32.
+
+    %y = cpu.int8_block_quantized_matmul %s, %t, %q, %w.packed, %b block_size 32 : tensor<1x64xf32>
+    """
+
+    name = "cpu.int8_block_quantized_matmul"
+    scales = operand_def(TensorType)
+    sums = operand_def(TensorType)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The result [..., M, N]; the bias says N."""
+        scales, sums, lhs, weights, bias = operands[:5]
+        cls.check_weights(weights, bias, attributes)
+        fail_unless(lhs.get_num_dims() > 0, f"rows have a depth, {lhs} has none")
+        *outer, depth = lhs.get_shape()
+        blocks = -(-depth // attributes.int("block_size"))
+        expected = tensor_type((*outer, blocks), f32)
+        fail_unless(
+            lhs.element_type == i8 and scales == sums == expected,
+            f"rows have bytes, their blocks scales and sums of {expected}: not {lhs}, "
+            f"{scales} and {sums}",
+        )
+        return [tensor_type((*outer, bias.get_shape()[0]), f32)]
 
 
 def permuted(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -102,6 +102,14 @@ def _groups_as_floats(module: ModuleOp, packer: Packer) -> None:
         groups_as_floats(module, packer)
 
 
+def _other_block_weights(module: ModuleOp) -> None:
+    """Weights of a few bits that no product reads; their lowering is loaded where there are any."""
+    if any(isinstance(op, glow.BlockDequantizeOp) for op in all_operations(module)):
+        from glow.lowering.lower_quantized.block_weights import weights_as_floats
+
+        weights_as_floats(module)
+
+
 def assign_layout(
     module: ModuleOp,
     packer: Packer,
@@ -120,6 +128,7 @@ def assign_layout(
         if op.parent is not None:
             CONVERSIONS.get(type(op), propagate)(layout, op)
     erase_dead_nodes(module)
+    _other_block_weights(module)
 
 
 @dataclass(frozen=True)

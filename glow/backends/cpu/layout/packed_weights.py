@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -83,7 +84,29 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
         cpu.Int8MatmulOp: matmul,
         cpu.Conv2dOp: conv2d,
         cpu.MatmulOp: matmul,
+        cpu.BlockQuantizedMatmulOp: partial(_block_quantized, packer),
+        cpu.Int8BlockQuantizedMatmulOp: partial(_block_quantized, packer),
         cpu.StrassenMatmulOp: strassen,
         cpu.WinogradConv2dOp: winograd,
         cpu.Int8WinogradConv2dOp: int8_winograd,
     }
+
+
+def _block_quantized(
+    packer: Packer, attributes: Attributes, lhs: Array, packed: Array
+) -> Array:
+    """Codes less zero points, and scales, with the columns that fill the last register."""
+    from glow.backends.cpu.kernels.matmul import block_quantized_spec as kernel
+
+    *outer, depth = lhs.shape
+    form = kernel.BlockFormat.of(attributes)
+    columns = packed.size // (-(-depth // form.size) * form.record)
+    spec = kernel.BlockQuantizedSpec(
+        prod(outer),
+        columns,
+        depth,
+        form,
+        int8_rows=lhs.dtype == np.int8,
+        config=config_of(attributes, MatmulConfig),
+    )
+    return packer.plain_of_block_quantized(packed, spec)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,12 @@ from glow.backends.cpu.layout.conv_shape import (
 )
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.lowering.target.core import Core
+
+if TYPE_CHECKING:
+    from glow.backends.cpu.kernels.matmul.block_quantized_weights import (
+        BlockQuantizedSpec,
+        BlockWeights,
+    )
 
 
 class Packer(Protocol):
@@ -201,6 +207,25 @@ class Packer(Protocol):
 
     def halved_matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
+        ...
+
+    @property
+    def rounds_block_rows(self) -> bool:
+        """Whether products with weights of a few bits may round their rows, and are faster so."""
+        ...
+
+    def block_quantized(
+        self, weights: BlockWeights, rows: int, *, rounds: bool
+    ) -> tuple[MatmulConfig, DeferredArray]:
+        """The register tile of a product with weights of a few bits, and those as one array, for
+        rows of floats, or of bytes where it `rounds`.
+        """
+        ...
+
+    def plain_of_block_quantized(
+        self, packed: Array, spec: BlockQuantizedSpec
+    ) -> Array:
+        """Codes less zero points [K, N] and below them scales, of what `block_quantized` gives."""
         ...
 
     def recurrence(

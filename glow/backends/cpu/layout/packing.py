@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,12 @@ from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
+
+if TYPE_CHECKING:
+    from glow.backends.cpu.kernels.matmul.block_quantized_weights import (
+        BlockQuantizedSpec,
+        BlockWeights,
+    )
 
 ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
 
@@ -243,6 +249,35 @@ class TargetPacker(Int8Packer):
 
         size = spec.packed_elements(self.target)
         return DeferredArray((size,), dtype_of(bf16), write, weights)
+
+    @property
+    def rounds_block_rows(self) -> bool:
+        """Whether an instruction multiplies codes with bytes, which rows are rounded to."""
+        return self.target.byte_dot == "vnni" and self.numerics != "exact"
+
+    def block_quantized(
+        self, weights: BlockWeights, rows: int, *, rounds: bool
+    ) -> tuple[MatmulConfig, DeferredArray]:
+        """The register tile of a product with weights of a few bits, and those as one array."""
+        from glow.backends.cpu.kernels.matmul import block_quantized_weights as kernel
+
+        depth, columns = weights.codes.shape
+        shape = (rows, columns, depth)
+        spec = kernel.BlockQuantizedSpec(*shape, weights.format, int8_rows=rounds)
+        config = (
+            spec.shared_config(self.target)
+            if self.shares
+            else choose(spec, self.target)
+        )
+        return config, kernel.packed(weights, replace(spec, config=config), self.target)
+
+    def plain_of_block_quantized(
+        self, packed: Array, spec: BlockQuantizedSpec
+    ) -> Array:
+        """Codes less zero points [K, N] and below them scales, of what `block_quantized` gives."""
+        from glow.backends.cpu.kernels.matmul import block_quantized_weights as kernel
+
+        return kernel.unpack_block_quantized(packed, spec, self.target)
 
     def recurrence(
         self, weights: Array, rows: int, gates: int, config: RecurrenceConfig | None

@@ -35,6 +35,8 @@ def _packed_product(
 ) -> SSAValue | None:
     """`cpu.matmul` or Strassen's, or None when the right side is not a constant f32 matrix."""
     lhs, weights = operands
+    if isinstance(weights.owner, glow.BlockDequantizeOp):
+        return _block_quantized_product(layout, anchor, lhs, weights.owner, bias)
     array = constant_value(weights)
     half = is_half(element_type(weights))
     if array is None or array.ndim != 2 or not (half or is_f32(lhs, weights, bias)):
@@ -78,6 +80,43 @@ def _packed_product(
     inputs = [lhs, scales, sums, packed, bias]
     config = config_attributes(strassen, layout.lanes)
     return builder.create(cpu.StrassenMatmulOp, inputs, {"outer": outer, **config})
+
+
+def _block_quantized_product(
+    layout: Layout,
+    anchor: NodeOp,
+    lhs: SSAValue,
+    weights: glow.BlockDequantizeOp,
+    bias: SSAValue | None,
+) -> SSAValue | None:
+    """`cpu.block_quantized_matmul`, of rounded rows where that may be and is faster; None where
+    there is no kernel.
+    """
+    from glow.backends.cpu.quantized.block_weights import weights_of_product
+
+    held, outer = weights_of_product(weights), shape_of(lhs)[:-1]
+    if held is None or not is_f32(lhs, bias):
+        return None
+    rounds = weights.row_bits.value.data > 0 and layout.packer.rounds_block_rows
+    config, words = layout.packer.block_quantized(held, prod(outer), rounds=rounds)
+    key = (held.format, config, rounds, *map(constant_key, weights.inputs))
+    name = f"{name_of(weights.codes)}.packed"
+    packed = layout.constant(anchor, key, name, lambda: words)
+    if bias is None:
+        bias = layout.zeros(anchor, shape_of(weights.result)[1:])
+    inputs = [packed, layout.stored(anchor, bias)]
+    attributes = {
+        **held.format.attributes,
+        **config_attributes(config, layout.lanes),
+    }
+    builder = NodeBuilder(anchor)
+    if not rounds:
+        node = cpu.BlockQuantizedMatmulOp
+        return builder.create(node, [lhs, *inputs], attributes)
+    rows = cpu.BlockQuantizeOp.build_node([lhs], block_size=held.format.size)
+    stored, scales, sums = builder.insert(rows).results
+    node = cpu.Int8BlockQuantizedMatmulOp
+    return builder.create(node, [scales, sums, stored, *inputs], attributes)
 
 
 def fully_connected(layout: Layout, op: Operation) -> None:

@@ -12,11 +12,12 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from glow.backends.backend import Rewrite
-from glow.backends.cpu.quantized import dynamic, embeddings, requantize
+from glow.backends.cpu.quantized import block_weights, dynamic, embeddings, requantize
 
 REWRITES: dict[type[Operation], Rewrite] = {
     **requantize.REWRITES,
     **dynamic.REWRITES,
     **embeddings.REWRITES,
+    **block_weights.REWRITES,
 }
-"""Each returns whether it replaced the node."""
+"""Each returns whether it replaced the node, or it may stay."""

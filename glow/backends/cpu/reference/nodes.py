@@ -18,6 +18,7 @@ from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
+from glow.backends.cpu.reference import block_quantized
 from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
 from glow.backends.cpu.reference.embedding import embedding_lookup
 from glow.backends.cpu.reference.epilogue import apply_epilogue
@@ -340,6 +341,15 @@ def cpu_functions(
         cpu.GroupedConv2dOp: run_grouped_conv2d,
         cpu.PlainConv2dOp: run_plain_conv2d,
         cpu.MatmulOp: with_plain(cpu.MatmulOp, run_matmul),
+        cpu.BlockQuantizedMatmulOp: partial(
+            block_quantized.run_matmul,
+            unpacking=packing.get(cpu.BlockQuantizedMatmulOp),
+        ),
+        cpu.Int8BlockQuantizedMatmulOp: partial(
+            block_quantized.run_int8_matmul,
+            unpacking=packing.get(cpu.Int8BlockQuantizedMatmulOp),
+        ),
+        cpu.BlockQuantizeOp: block_quantized.run_quantize,
         cpu.AttentionOp: run_cpu_attention,
         cpu.BatchMatmulOp: run_batch_matmul,
         cpu.StrassenCombinationsOp: run_strassen_combinations,

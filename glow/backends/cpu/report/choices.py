@@ -38,6 +38,7 @@ from glow.backends.cpu.kernels.int8_winograd.spec import (
     int8_winograd_tiling,
 )
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.block_quantized_spec import BlockQuantizedSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec
@@ -287,6 +288,13 @@ def _int8_batch_matmul(spec: Int8BatchMatmulSpec, target: Target) -> Choice:
     return Choice(INTEGERS, text, "batches", 0.0)
 
 
+def _block_quantized(spec: BlockQuantizedSpec, target: Target) -> Choice:
+    tile = spec.tile(target)
+    text = _registers(tile.rows, tile.blocks, "rows")
+    form = f"{spec.format.bits}-bit weights, "
+    return _summed(DIRECT, spec.depth, form, text, "tiles of columns")
+
+
 DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
     Conv2dSpec: _conv2d,
     Conv2dGradientSpec: _conv2d_gradient,
@@ -305,6 +313,7 @@ DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
     Int8WinogradSpec: _int8_winograd,
     Int8DepthwiseSpec: _int8_depthwise,
     Int8BatchMatmulSpec: _int8_batch_matmul,
+    BlockQuantizedSpec: _block_quantized,
     PixelSizesSpec: _pixel_sizes,
     WinogradDirectSpec: _winograd_direct,
 }

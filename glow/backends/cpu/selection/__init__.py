@@ -47,6 +47,8 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
     ),
     "matmul": (
         cpu.MatmulOp,
+        cpu.BlockQuantizedMatmulOp,
+        cpu.Int8BlockQuantizedMatmulOp,
         cpu.AttentionOp,
         cpu.BatchMatmulOp,
         cpu.StrassenCombinationsOp,
@@ -102,7 +104,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         glow.CompactOp,
         glow.SelectBoxesOp,
     ),
-    "dynamic": (cpu.PerRowQuantizeOp, cpu.RowRangeOp),
+    "dynamic": (cpu.PerRowQuantizeOp, cpu.BlockQuantizeOp, cpu.RowRangeOp),
     "recurrence": (cpu.RecurrenceOp,),
     "weights": (cpu.PackWeightsOp, cpu.UnpackWeightsOp, cpu.Conv2dWeightGradientOp),
 }

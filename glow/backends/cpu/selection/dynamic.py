@@ -33,6 +33,18 @@ def _per_row_quantize(op: instr.InstructionOp, target: Target) -> Sequence[Invoc
     )
 
 
+def _block_quantize(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    from glow.backends.cpu.kernels.quantization.block_quantize import (
+        BlockQuantizeSpec,
+        build_block_quantize,
+    )
+
+    *outer, extent = shape_of(op.ins[0])
+    size = op.attributes_view().int("block_size")
+    spec = BlockQuantizeSpec(prod(outer), extent, size)
+    return invoke("block_quantize", spec, build_block_quantize, [*op.outs, *op.ins], 3)
+
+
 def _row_range(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     *outer, extent = shape_of(op.ins[0])
     spec = RowRangeSpec(prod(outer), extent)
@@ -41,5 +53,6 @@ def _row_range(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     cpu.PerRowQuantizeOp: _per_row_quantize,
+    cpu.BlockQuantizeOp: _block_quantize,
     cpu.RowRangeOp: _row_range,
 }

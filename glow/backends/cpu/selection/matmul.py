@@ -48,7 +48,8 @@ from glow.backends.cpu.selection.plain import multiply_add
 from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.dialects import glow, instr
 from glow.dialects.attributes import Attributes
-from glow.dialects.node import element_of, shape_of
+from glow.dialects.errors import GlowError
+from glow.dialects.node import element_of, node_name, shape_of
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.target import Target
 
@@ -69,6 +70,26 @@ def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     spec = checked(op, spec, MatmulSpec.wrong_config, target)
     buffers = [op.outs[0], lhs, weights, bias, *epilogue_operands]
     return invoke("matmul", spec, build_matmul, buffers)
+
+
+def _block_quantized(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    from glow.backends.cpu.kernels.matmul import block_quantized_spec as kernel
+    from glow.backends.cpu.kernels.matmul.block_quantized import build_block_quantized
+
+    rounds = op.node is cpu.Int8BlockQuantizedMatmulOp
+    lhs, _, bias, *epilogue_operands = op.ins[2 if rounds else 0 :]
+    *rows, depth = shape_of(lhs)
+    attributes = op.attributes_view()
+    form = kernel.BlockFormat.of(attributes)
+    if (wrong := form.wrong(depth)) is not None:
+        raise GlowError(f"{op.name} cannot have {wrong}", node=node_name(op))
+    sizes = prod(rows), shape_of(bias)[0], depth
+    epilogue = epilogue_of(op, epilogue_operands)
+    config = config_of(attributes, MatmulConfig)
+    spec = kernel.BlockQuantizedSpec(*sizes, form, True, epilogue, rounds, config)
+    spec = checked(op, spec, kernel.BlockQuantizedSpec.wrong_config, target)
+    label = op.name.rsplit(".", maxsplit=1)[-1]
+    return invoke(label, spec, build_block_quantized, [op.outs[0], *op.ins])
 
 
 def _strassen_combinations(
@@ -268,6 +289,8 @@ def _lu(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     cpu.MatmulOp: _packed,
+    cpu.BlockQuantizedMatmulOp: _block_quantized,
+    cpu.Int8BlockQuantizedMatmulOp: _block_quantized,
     cpu.AttentionOp: _attention,
     cpu.BatchMatmulOp: _batch_matmul,
     cpu.StrassenCombinationsOp: _strassen_combinations,

@@ -44,6 +44,7 @@ from glow.backends.cpu.kernels.int8_winograd.spec import (
     shared_cycles,
 )
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.block_quantized_spec import BlockQuantizedSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul_spec import STREAMS, MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
@@ -260,6 +261,13 @@ def _int8_batch_matmul(
         yield MatmulConfig(each.rows, each.blocks)
 
 
+def _block_quantized(
+    spec: BlockQuantizedSpec, target: Target, first: MatmulConfig
+) -> Iterator[MatmulConfig]:
+    for tile in spec.tiles(target):
+        yield MatmulConfig(tile.rows, tile.blocks)
+
+
 def _batch_matmul(spec: BatchMatmulSpec, target: Target, first: Any) -> Iterator[Any]:
     """Another form adds up in another order, and the `dot` form has few tiles."""
     if first.form == "dot":
@@ -333,6 +341,7 @@ GENERATORS: Mapping[type, Generator] = {
     MatmulSpec: _matmul,
     BatchMatmulSpec: _batch_matmul,
     Int8BatchMatmulSpec: _int8_batch_matmul,
+    BlockQuantizedSpec: _block_quantized,
     AttentionSpec: _attention,
     StrassenSpec: _strassen,
     StepShape: _recurrence,

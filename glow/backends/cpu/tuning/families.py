@@ -92,6 +92,7 @@ FAMILIES: Mapping[str, Family] = {
     "MatmulSpec": Family(MatmulConfig, _by_method),
     "BatchMatmulSpec": Family(BatchMatmulConfig, _by_method),
     "Int8BatchMatmulSpec": Family(MatmulConfig, _by_method),
+    "BlockQuantizedSpec": Family(MatmulConfig, _by_method),
     "AttentionSpec": Family(AttentionConfig, _by_method),
     "StrassenSpec": Family(StrassenConfig, _by_method),
     "StepShape": Family(RecurrenceConfig, _by_method),

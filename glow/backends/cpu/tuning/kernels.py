@@ -40,6 +40,8 @@ from glow.backends.cpu.kernels.int8_winograd.kernel import build_int8_winograd
 from glow.backends.cpu.kernels.int8_winograd.spec import Int8WinogradSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.block_quantized import build_block_quantized
+from glow.backends.cpu.kernels.matmul.block_quantized_spec import BlockQuantizedSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
     Int8BatchMatmulSpec,
     build_int8_batch_matmul,
@@ -174,6 +176,7 @@ BUILDERS: Mapping[type, Callable[[Any, Target], Parts]] = {
     MatmulSpec: _named_last(build_matmul),
     BatchMatmulSpec: _named_last(build_batch_matmul),
     Int8BatchMatmulSpec: _named_last(build_int8_batch_matmul),
+    BlockQuantizedSpec: _named_last(build_block_quantized),
     AttentionSpec: _named_last(build_attention),
     StrassenSpec: _named_last(build_strassen),
 }

@@ -27,6 +27,7 @@ from glow.backends.cpu.kernels.int8_winograd.spec import (
     wrong_int8_winograd_config,
 )
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.block_quantized_spec import BlockQuantizedSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
@@ -47,6 +48,7 @@ LIMITS: Mapping[type, Callable[[Any, Target], str | None]] = {
     MatmulSpec: MatmulSpec.wrong_config,
     BatchMatmulSpec: BatchMatmulSpec.wrong_config,
     Int8BatchMatmulSpec: Int8BatchMatmulSpec.wrong_config,
+    BlockQuantizedSpec: BlockQuantizedSpec.wrong_config,
     AttentionSpec: AttentionSpec.wrong_config,
     StrassenSpec: StrassenSpec.wrong_config,
     StepShape: StepShape.wrong_config,

@@ -1,0 +1,61 @@
+"""Weights of a few bits with a scale a block, which products read as they are.
+
+  %w = glow.block_dequantize %codes, %scales axis 0 block_size 32 : tensor<64x48xf32>
+  %y = glow.matmul %x, %w : tensor<1x48xf32>
+
+stays until `assign-layout` makes `cpu.block_quantized_matmul` of both. Weights that no product
+reads, or that the kernel cannot read, become floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation
+
+from glow.backends.cpu.kernels.matmul.block_quantized_weights import BlockWeights
+from glow.dialects import glow
+from glow.dialects.node import element_of, shape_of
+from glow.dialects.weights import stored_value
+
+MATRIX = 2
+
+
+def weights_of_product(op: glow.BlockDequantizeOp) -> BlockWeights | None:
+    """The constant weights [K, N] of a product, if the kernel reads them so."""
+    attributes = op.attributes_view()
+    codes, scales, *points = map(stored_value, op.inputs)
+    if codes is None or scales is None or any(one is None for one in points):
+        return None
+    is_matrix = codes.ndim == MATRIX and attributes.int("axis") == 0 and codes.size
+    if not is_matrix or element_of(op.scales) != f32:
+        return None
+    size = attributes.int("block_size")
+    held = BlockWeights.of(codes, scales, points[0] if points else None, size)
+    return held if held.format.wrong(len(codes)) is None else None
+
+
+def is_right_side(op: glow.BlockDequantizeOp) -> bool:
+    """Whether a product of f32 reads the weights as its right matrix."""
+    return any(
+        isinstance(use.operation, glow.MatmulOp)
+        and use.index == 1
+        and not use.operation.transpose_lhs
+        and not use.operation.transpose_rhs
+        and element_of(use.operation.lhs) == f32
+        and shape_of(use.operation.lhs)[-1:] == shape_of(op.result)[:1]
+        for use in op.result.uses
+    )
+
+
+def stays_for_product(op: Operation) -> bool:
+    """Whether nothing needs to be done; a product that reads the weights is made later."""
+    assert isinstance(op, glow.BlockDequantizeOp)
+    return is_right_side(op) and weights_of_product(op) is not None
+
+
+REWRITES: dict[type[Operation], Callable[[Operation], bool]] = {
+    glow.BlockDequantizeOp: stays_for_product
+}
+"""Each returns whether the node is as it should be."""
