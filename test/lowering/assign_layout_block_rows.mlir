@@ -1,10 +1,9 @@
 // RUN: glow-opt --lower-quantized='backend=cpu' --assign-layout='target=avx512' --cse %s | filecheck %s
-// RUN: glow-opt --lower-quantized='backend=cpu' --assign-layout='target=avx2' %s | filecheck %s --check-prefix FLOATS
+// RUN: glow-opt --lower-quantized='backend=cpu' --assign-layout='target=neon' %s | filecheck %s --check-prefix FLOATS
 // RUN: glow-opt --lower-quantized='backend=cpu' --assign-layout='target=avx512 numerics=exact' %s | filecheck %s --check-prefix FLOATS
 
-// Where the weights allow products to round their rows to bytes, and instructions multiply bytes, they
-// do: two products of one value share what quantizes it. Not so where there are no such
-// instructions, or where numerics are exact.
+// Where the weights allow products to round their rows to bytes, they do on x86: two products of one
+// value share what quantizes it. Not so elsewhere, or where numerics are exact.
 
 // CHECK-LABEL: @two_products
 // CHECK: %[[Q:.*]], %[[S:.*]], %[[T:.*]] = cpu.block_quantize %x block_size 32 : tensor<3x64xi8>, tensor<3x2xf32>, tensor<3x2xf32>

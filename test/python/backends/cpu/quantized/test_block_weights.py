@@ -64,15 +64,15 @@ def numbers(rows: int, depth: int) -> Array:
 def test_rounded_rows_have_the_bits_of_the_lowered_nodes(
     rows: int, depth: int, columns: int, bits: int
 ) -> None:
-    """Of the interpreter on the lowered program, on one thread and two."""
+    """Of the interpreter on the lowered program: one thread and two, with and without VNNI."""
     content, x = model(rows, depth, columns, bits=bits, level=4), numbers(rows, depth)
     lowered = lower_to(load(content), "lowered", target="avx512")
     assert "cpu.int8_block_quantized_matmul" in str(lowered)
     assert str(lowered).count("cpu.block_quantize ") == 1
     (expected,) = run(lowered, [x])
-    for threads in (1, 2):
-        compiled = glow.compile(content, threads=threads)
-        if "int8_block" in str(lower_to(load(content), "lowered")):
+    for target, threads in (("host", 1), ("host", 2), ("x86-64-v3", 1)):
+        if "int8_block" in str(lower_to(load(content), "lowered", target=target)):
+            compiled = glow.compile(content, threads=threads, target=target)
             assert np.asarray(compiled(x)).tobytes() == expected.tobytes()
 
 
