@@ -8,7 +8,11 @@ from glow.dialects.errors import GlowError
 from glow.passes.quantization.profiling.calibration import METHODS
 from glow.passes.quantization.profiling.schema import Schema
 
-ACTIVATIONS = ("auto", "static", "per-row")
+ACTIVATIONS = ("auto", "static", "per-row", "per-block", "float")
+OF_BLOCKS = ("per-block", "float")
+"""What activations are where weights have a scale for each block."""
+WEIGHTS = {"int8": 8, "int4": 4}
+"""Bits of a weight."""
 ATTENTION = ("float", "int8")
 EMBEDDINGS = {"float": 0, "int8": 8, "int4": 4}
 """Bits of the elements of embedding tables; 0 keeps floats."""
@@ -39,7 +43,10 @@ class QuantizationOptions:
     calibration: str = "minmax"
     """minmax, mse, percentile or entropy."""
     activations: str = "auto"
-    """static scales, or per-row for linear layers; auto: per-row in transformers."""
+    """static scales, or per-row for linear layers; auto: per-row in transformers. float: only
+    weights of linear layers are quantized, in blocks; per-block: products may round their rows."""
+    weights: str = "int8"
+    """int8, or where activations are float or per-block int4."""
     requantize: str = "auto"
     """float multipliers, or fixed-point ones; auto: fixed where the target cannot round floats."""
     bias: str = "int32"
@@ -65,6 +72,12 @@ class QuantizationOptions:
         Schema(self.schema, self.precision)
         check_choice("calibration", self.calibration, tuple(METHODS))
         check_choice("activations", self.activations, ACTIVATIONS)
+        check_choice("weights", self.weights, tuple(WEIGHTS))
+        if self.weights != "int8" and self.activations not in OF_BLOCKS:
+            raise GlowError(
+                f"weights={self.weights} need scales of blocks",
+                hint="activations=float, or per-block",
+            )
         check_choice("attention", self.attention, ATTENTION)
         check_choice("embeddings", self.embeddings, tuple(EMBEDDINGS))
         check_choice("fidelity", self.fidelity, FIDELITIES)

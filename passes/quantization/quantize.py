@@ -17,6 +17,7 @@ from glow.dialects import glow
 from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
+from glow.passes.quantization.block_weights import quantize_block_weights
 from glow.passes.quantization.dynamic import per_row_quantize
 from glow.passes.quantization.embeddings import quantize_embeddings
 from glow.passes.quantization.insert_casts import insert_casts
@@ -31,7 +32,7 @@ from glow.passes.quantization.integer.form_integer_nodes import form_integer_nod
 from glow.passes.quantization.integer.fuse_sums import fuse_sums
 from glow.passes.quantization.integer.integer_interface import integer_interface
 from glow.passes.quantization.integer.simplify_bounds import simplify_bounds
-from glow.passes.quantization.options import QuantizationOptions
+from glow.passes.quantization.options import OF_BLOCKS, QuantizationOptions
 from glow.passes.quantization.plan import (
     plan_quantization,
     prepare_network,
@@ -39,7 +40,11 @@ from glow.passes.quantization.plan import (
 )
 from glow.passes.quantization.profiling.instrument_profile import functions_of
 from glow.passes.quantization.profiling.profile import Profile
-from glow.passes.quantization.selection import is_kept, is_linear_layer
+from glow.passes.quantization.selection import (
+    check_keep,
+    is_kept,
+    is_linear_layer,
+)
 from glow.passes.rewriting.contract import MEANING
 from glow.passes.rewriting.operations import all_operations
 
@@ -65,7 +70,12 @@ def quantize_linear_layers(module: ModuleOp, options: QuantizationOptions) -> No
 def add_casts(
     module: ModuleOp, profile: Profile | None, options: QuantizationOptions
 ) -> None:
-    """Cast what is planned."""
+    """Cast what is planned; where weights alone are quantized, nothing is."""
+    if options.activations in OF_BLOCKS:
+        check_keep(module, options.keep)
+        quantize_block_weights(module, options)
+        quantize_embeddings(module, options)
+        return
     options = prepare_network(module, profile, options)
     quantize_linear_layers(module, options)
     quantize_embeddings(module, options)
@@ -115,6 +125,7 @@ class InsertCastsPass(ModulePass):
     per_channel: bool = True
     calibration: str = "minmax"
     activations: str = "auto"
+    weights: str = "int8"
     requantize: str = "auto"
     bias: str = "int32"
     bias_correction: bool = True

@@ -38,15 +38,20 @@ def weights_of_product(op: glow.BlockDequantizeOp) -> BlockWeights | None:
 
 def is_right_side(op: glow.BlockDequantizeOp) -> bool:
     """Whether a product of f32 reads the weights as its right matrix."""
+    depth = shape_of(op.result)[:1]
+    products = [use.operation for use in op.result.uses if use.index == 1]
     return any(
-        isinstance(use.operation, glow.MatmulOp)
-        and use.index == 1
-        and not use.operation.transpose_lhs
-        and not use.operation.transpose_rhs
-        and element_of(use.operation.lhs) == f32
-        and shape_of(use.operation.lhs)[-1:] == shape_of(op.result)[:1]
-        for use in op.result.uses
+        isinstance(product, glow.MatmulOp | glow.FullyConnectedOp)
+        and not (isinstance(product, glow.MatmulOp) and _is_turned(product))
+        and element_of(product.operands[0]) == f32
+        and shape_of(product.operands[0])[-1:] == depth
+        for product in products
     )
+
+
+def _is_turned(product: glow.MatmulOp) -> bool:
+    """Whether it reads one of its matrices transposed."""
+    return product.transpose_lhs is not None or product.transpose_rhs is not None
 
 
 def stays_for_product(op: Operation) -> bool:
