@@ -284,3 +284,24 @@ def test_what_is_not_supported_is_named(operator, inputs, attributes, message):
     with pytest.raises(GlowError, match=f"'{operator}' .*{message}") as raised:
         glow.compile(model)
     assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "size", "message"),
+    [
+        (1, (3, 3, 16), r"weights have 144 elements: .* need \[3, 2, 16\]"),
+        (2, (9,), r"scales have 9 elements: .* need \[3, 2\]"),
+        (3, (6,), r"zero points have 6 elements: .* need \[3, 1\]"),
+    ],
+)
+@pytest.mark.parametrize("indices", [[], [np.arange(64, dtype=np.int32) // 32]])
+def test_sizes_of_weights_follow_from_the_attributes(place, size, message, indices):
+    arrays = [random(2, 64), integers(3, 2, 16), random(6), integers(3), *indices]
+    arrays[place] = np.resize(arrays[place], size)
+    attributes = {"K": 64, "N": 3, "bits": 4, "block_size": 32}
+    constants = range(1, len(arrays))
+    model, _ = model_of(
+        "MatMulNBits", arrays, constants, domain="com.microsoft", **attributes
+    )
+    with pytest.raises(GlowError, match=message):
+        glow.compile(model)

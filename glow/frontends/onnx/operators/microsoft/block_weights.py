@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerType, Signedness
 
+from glow.dialects.errors import GlowError
 from glow.dialects.glow import AddOp, BlockDequantizeOp, GatherOp, MatmulOp
+from glow.dialects.glow.quantization import WEIGHT_BITS
 from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
@@ -28,11 +32,13 @@ def matmul_n_bits(node: OnnxNode) -> Value:
     """
     columns, inner = node.attr_int("N", 0), node.attr_int("K", 0)
     bits, block = node.attr_int("bits", 4), node.attr_int("block_size", 0)
-    refuse_if(bits not in (2, 4, 8), f"weights of {bits} bits")
+    refuse_if(bits not in WEIGHT_BITS, f"weights of {bits} bits")
     refuse_if(node.attr_int("weight_prepacked", 0) != 0, "weight_prepacked")
     refuse_if(block <= 0, f"blocks of {block} weights")
-    scales = node.constant(2, "scales").reshape(columns, -(-inner // block))
-    codes = _unpacked(node.constant(1, "weights").reshape(columns, -1), bits)[:, :inner]
+    blocks = -(-inner // block)
+    scales = _sized(node, 2, "scales", (columns, blocks))
+    packed = _sized(node, 1, "weights", (columns, blocks, -(-block * bits // 8)))
+    codes = _unpacked(packed.reshape(columns, -1), bits)[:, :inner]
     floats = node.has(4) or (node.has(3) and node.constant(3, "").dtype != np.uint8)
     make = _block_floats if floats else _block_weights
     product = node.emit(MatmulOp, node.value(0), make(node, codes, scales, bits))
@@ -46,12 +52,28 @@ def _block_weights(node: OnnxNode, codes: Bytes, scales: Array, bits: int) -> Op
     name, centred = node.proto.input[1], not node.has(3)
     operands = [_stored(codes.T, bits, f"{name}.codes", centred=centred), held]
     if node.has(3):
-        packed = node.constant(3, "zero points").reshape(len(codes), -1)
-        points = _unpacked(packed, bits)[:, : scales.shape[1]].T
+        points = _zero_points(node, scales, bits).T
         operands.append(_stored(points, bits, f"{name}.points", centred=False))
     size, level = node.attr_int("block_size", 0), node.attr_int("accuracy_level", 0)
-    bits = ROW_BITS if level == ROUNDED_ROWS else 0
-    return node.emit(BlockDequantizeOp, *operands, block_size=size, row_bits=bits)
+    row_bits = ROW_BITS if level == ROUNDED_ROWS else 0
+    return node.emit(BlockDequantizeOp, *operands, block_size=size, row_bits=row_bits)
+
+
+def _sized(node: OnnxNode, index: int, what: str, sizes: tuple[int, ...]) -> Array:
+    """A constant input, flat or not, in the shape that the attributes say."""
+    array = node.constant(index, what)
+    if array.size != prod(sizes):
+        raise GlowError(
+            f"{what} have {array.size} elements: K, N, bits and block_size need {[*sizes]}"
+        )
+    return array.reshape(sizes)
+
+
+def _zero_points(node: OnnxNode, scales: Array, bits: int) -> Bytes:
+    """[N, blocks] of zero points that have as many bits as the codes."""
+    columns, blocks = scales.shape
+    packed = _sized(node, 3, "zero points", (columns, -(-blocks * bits // 8)))
+    return _unpacked(packed, bits)[:, :blocks]
 
 
 def _stored(codes: Bytes, bits: int, name: str, *, centred: bool) -> Constant:
@@ -68,11 +90,13 @@ def _block_floats(node: OnnxNode, codes: Bytes, scales: Array, bits: int) -> Ope
     block = node.attr_int("block_size", 0)
     points: Array = np.array(2 ** (bits - 1), np.float32)
     if node.has(3):
-        points = node.constant(3, "zero points").reshape(columns, -1)
-        if points.dtype == np.uint8:
-            points = _unpacked(points, bits)
-        points = points[:, :blocks]
-    group_of = np.array([k // block for k in range(inner)], np.int64)
+        is_packed = node.constant(3, "zero points").dtype == np.uint8
+        points = (
+            _zero_points(node, scales, bits)
+            if is_packed
+            else _sized(node, 3, "zero points", scales.shape)
+        )
+    group_of = np.arange(inner, dtype=np.int64) // block
     if node.has(4):
         group_of = node.constant(4, "g_idx")[:inner].astype(np.int64)
     points = np.broadcast_to(points.astype(np.float32), (columns, blocks))
@@ -88,12 +112,9 @@ def gather_block_quantized(node: OnnxNode) -> Value:
 
     Without zero points, that of bytes which hold several elements is the middle, else it is 0.
     """
-    bits, rank, size = (
-        node.attr_int("bits", 4),
-        node.rank(0),
-        node.attr_int("block_size", 128),
-    )
-    refuse_if(size <= 0 or bits not in (2, 4, 8), f"blocks of {size}, {bits} bits")
+    bits, size = node.attr_int("bits", 4), node.attr_int("block_size", 128)
+    rank = node.rank(0)
+    refuse_if(size <= 0 or bits not in WEIGHT_BITS, f"blocks of {size}, {bits} bits")
     refuse_if(node.attr_int("gather_axis", 0) != 0, "rows of another axis")
     axis = node.positive(node.attr_int("quantize_axis", 1), rank)
     refuse_if(axis != rank - 1, f"blocks of axis {axis} of {rank}")
