@@ -304,7 +304,7 @@ class BlockDequantizeOp(NodeOp):
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The codes' shape, the scales' elements."""
         rounded = attributes.int("row_bits")
-        fail_unless(rounded in (0, 8), f"rows have 8 bits, or all: not {rounded}")
+        fail_unless(rounded in (0, 8), f"row_bits must be 0 or 8, not {rounded}")
         codes, scales, *points = operands
         axis, size = attributes.int("axis"), attributes.int("block_size")
         element, shape = codes.element_type, list(codes.get_shape())

@@ -49,7 +49,7 @@ func.func @axis(%c: tensor<4x2xi4>, %s: tensor<2x2xf32>) {
 // -----
 
 func.func @rows(%c: tensor<4x2xi4>, %s: tensor<2x2xf32>) {
-  // expected-error @+1 {{rows have 8 bits, or all: not 4}}
+  // expected-error @+1 {{row_bits must be 0 or 8, not 4}}
   %0 = glow.block_dequantize %c, %s block_size 2 row_bits 4 : tensor<4x2xf32>
   func.return
 }

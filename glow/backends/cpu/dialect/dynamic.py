@@ -12,12 +12,21 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 BYTE = IntegerType(8, Signedness.UNSIGNED)
+
+LARGEST_INT8 = 127
+"""What the largest number of a block becomes, with its sign."""
+
+
+def _check_rows(rows: TensorType[Attribute]) -> None:
+    is_rows = rows.element_type == f32 and rows.get_num_dims() > 0
+    fail_unless(is_rows, f"the rows must be f32, not {rows}")
 
 
 @irdl_op_definition
@@ -43,10 +52,7 @@ class PerRowQuantizeOp(NodeOp):
         """The types follow from the rows."""
         (rows,) = operands
         shape, columns = rows.get_shape(), attributes.int("columns")
-        fail_unless(
-            rows.element_type == f32 and rows.get_num_dims() > 0,
-            f"the rows must be f32, not {rows}",
-        )
+        _check_rows(rows)
         fail_unless(
             columns >= shape[-1], f"{columns} columns do not hold rows of {shape[-1]}"
         )
@@ -80,10 +86,7 @@ class BlockQuantizeOp(NodeOp):
         """The types follow from the rows."""
         (rows,) = operands
         shape, size = rows.get_shape(), attributes.int("block_size")
-        fail_unless(
-            rows.element_type == f32 and rows.get_num_dims() > 0,
-            f"the rows must be f32, not {rows}",
-        )
+        _check_rows(rows)
         fail_unless(size > 0, f"blocks have at least one element, not {size}")
         blocks = tensor_type((*shape[:-1], -(-shape[-1] // size)), f32)
         return [tensor_type(shape, i8), blocks, blocks]
@@ -108,10 +111,7 @@ class RowRangeOp(NodeOp):
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """One number of each row."""
         (rows,) = operands
-        fail_unless(
-            rows.element_type == f32 and rows.get_num_dims() > 0,
-            f"the rows must be f32, not {rows}",
-        )
+        _check_rows(rows)
         return [tensor_type((*rows.get_shape()[:-1], 1), f32)] * 2
 
 

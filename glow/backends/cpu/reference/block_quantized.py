@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glow.backends.cpu.dialect.dynamic import LARGEST_INT8
 from glow.backends.cpu.reference.epilogue import apply_epilogue
 from glow.dialects.attributes import Attributes
 from glow.dialects.errors import GlowError
@@ -23,8 +24,6 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 BlockUnpacking: TypeAlias = Callable[[Attributes, Array, Array], Array]
 """`unpacking(attributes, input, packed)`: codes less zero points [K, N] and below them scales
 [B, N], with the columns that fill the last register."""
-
-LARGEST_BYTE = 127
 
 
 def unpacked(
@@ -74,11 +73,11 @@ def _quantized(block: Array) -> tuple[Array, Array, Array]:
     """Bytes, scale and sum of one block of each row."""
     is_finite = np.isfinite(block).all(-1, keepdims=True)
     most = np.abs(block).max(-1, keepdims=True, initial=0)
-    scale = np.where(is_finite, most / np.float32(LARGEST_BYTE), np.float32("nan"))
+    scale = np.where(is_finite, most / np.float32(LARGEST_INT8), np.float32("nan"))
     scale = scale.astype(np.float32)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.rint(block / scale)
-    whole = np.clip(np.where(np.isnan(ratio), 0, ratio), -LARGEST_BYTE, LARGEST_BYTE)
+    whole = np.clip(np.where(np.isnan(ratio), 0, ratio), -LARGEST_INT8, LARGEST_INT8)
     return whole.astype(np.int8), scale, whole.sum(-1, keepdims=True, dtype=np.float32)
 
 

@@ -21,14 +21,12 @@ from glow.backends.cpu.tiling.matmul_tile import (
 )
 from glow.backends.cpu.tiling.tile_store import TileEpilogue
 from glow.dialects.attributes import Attributes
+from glow.dialects.glow.quantization import WEIGHT_BITS
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.target.target import Target
 
 WORD_BITS = 32
-BITS = (2, 4, 8)
-"""Of a weight: they divide a word."""
-
 MANTISSA_BITS = 23
 MOST_WEIGHTS = 256
 """Of a block. Before they are scaled, weights are so small that the sum of a block is no larger
@@ -100,8 +98,9 @@ class BlockFormat:
 
     def wrong(self, depth: int) -> str | None:
         """Why a kernel cannot read it, if so."""
-        if self.bits not in BITS:
-            return f"weights of {self.bits} bits: there are {', '.join(map(str, BITS))}"
+        if self.bits not in WEIGHT_BITS:
+            known = ", ".join(map(str, WEIGHT_BITS))
+            return f"weights of {self.bits} bits: there are {known}"
         if self.size > MOST_WEIGHTS:
             return f"blocks of {self.size}: the largest have {MOST_WEIGHTS} weights"
         if self.size <= 0 or self.size % self.codes or depth % self.codes:

@@ -33,10 +33,14 @@ BYTES = 4
 
 @dataclass(frozen=True)
 class BlockWeights:
-    """Codes [K, N] from 0 on, scales and maybe zero points [K / size, N]."""
+    """Codes [K, N], scales [K / size, N], and maybe zero points, from 0 on.
+
+    Codes are as the graph stores them, with or without a sign: packing turns them, a group of
+    columns at a time.
+    """
 
     format: BlockFormat
-    codes: Codes
+    codes: Array
     scales: Floats
     points: Codes | None = None
 
@@ -57,10 +61,9 @@ class BlockWeights:
             count, each = -(-len(codes) // MOST_WEIGHTS), -(-size // MOST_WEIGHTS)
             factors = np.repeat(factors, each, 0)[:count]
             raised = np.repeat(raised, each, 0)[:count]
-        plain = _from_zero(codes)
         if (raised == form.middle).all():
-            return BlockWeights(replace(form, has_points=False), plain, factors)
-        return BlockWeights(form, plain, factors, raised)
+            return BlockWeights(replace(form, has_points=False), codes, factors)
+        return BlockWeights(form, codes, factors, raised)
 
 
 def _bits(codes: Array) -> int:
@@ -137,7 +140,7 @@ def pack_block_quantized(
         if weights.points is not None:
             floats[:, spec.point_row] = weights.points[:, columns] * point
         codes = np.zeros((count * form.size, width), np.uint8)
-        codes[: spec.depth] = weights.codes[:, columns]
+        codes[: spec.depth] = _from_zero(weights.codes[:, columns])
         words = words_of(codes, form, by_bytes=spec.int8_rows)
         words = words.reshape(count, form.words, width)
         records[:, first : first + form.words, :width] = words

@@ -1,4 +1,4 @@
-"""Products of bytes with weights of a few bits: both have scales for each block of the depth.
+"""Int8 matmul with weights of a few bits: both have scales for each block of the depth.
 
 Rows are quantized before, block by block (`kernels/quantization/block_quantize.py`). Codes are
 unsigned bytes as they are, four of a column in a word, which an instruction multiplies with four

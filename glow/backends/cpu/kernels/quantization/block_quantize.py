@@ -14,6 +14,7 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import SSAValue
 
+from glow.backends.cpu.dialect.dynamic import LARGEST_INT8
 from glow.backends.cpu.kernels.quantization.row_range import not_finite
 from glow.backends.cpu.kernels.reduction.softmax import larger
 from glow.dialects import arith
@@ -22,8 +23,6 @@ from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.vector_row import Fold, fold_row_by
 from glow.lowering.target.target import Target
-
-LARGEST_BYTE = 127
 
 
 @dataclass(frozen=True)
@@ -110,13 +109,13 @@ class _Blocks:
 
         folds = [Fold(largest, "maxnumf", 0.0), Fold(not_finite, "add", 0.0)]
         most, poison = fold_row_by(b, extent, f32, read, folds)
-        step = b.divf(most, b.constant(float(LARGEST_BYTE), f32))
+        step = b.divf(most, b.constant(float(LARGEST_INT8), f32))
         return b.addf(step, poison)
 
     def _clamped(self, value: SSAValue) -> SSAValue:
         """The value in [-127, 127]; NaN becomes 0."""
         b = self.builder
-        low, high = (b.like(float(n), value) for n in (-LARGEST_BYTE, LARGEST_BYTE))
+        low, high = (b.like(float(n), value) for n in (-LARGEST_INT8, LARGEST_INT8))
         value = b.select(b.cmpf("ord", value, value), value, b.like(0.0, value))
         value = b.select(b.cmpf("ogt", value, low), value, low)
         return b.select(b.cmpf("olt", value, high), value, high)
