@@ -298,7 +298,7 @@ _SPECIFIC: dict[type[NodeOp], tuple[Simplification, ...]] = {
     ReluOp: (merge_bounds,),
     ClipOp: (merge_bounds, arithmetic.bounds_beyond_type),
     ConvertOp: (same_type, arithmetic.merge_conversions),
-    ReshapeOp: (same_type, merge_reshapes, moved_splat),
+    ReshapeOp: (same_type, merge_reshapes, movement.split_transpose, moved_splat),
     TransposeOp: (merge_transposes, identity_transpose, moved_splat),
     ConcatOp: (
         single_piece,

@@ -87,6 +87,29 @@ func.func @identities(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   func.return %h : tensor<2x4xf32>
 }
 
+// Heads that are merged around a transpose and taken apart again; a transpose that others read,
+// and an axis of it that is torn apart, stay.
+// CHECK-LABEL: func.func @merged_heads(
+// CHECK-NEXT: %r = glow.transpose %x permutation [0, 1, 3, 2] : tensor<2x3x5x4xf32>
+// CHECK-NEXT: %b = glow.reshape %x : tensor<6x4x5xf32>
+// CHECK-NEXT: %d = glow.transpose %b permutation [0, 2, 1] : tensor<6x5x4xf32>
+// CHECK-NEXT: %e = glow.reshape %d : tensor<6x10x2xf32>
+// CHECK-NEXT: %0 = glow.reshape %y : tensor<1x6x4x5xf32>
+// CHECK-NEXT: %h = glow.transpose %0 permutation [0, 1, 3, 2] : tensor<1x6x5x4xf32>
+// CHECK-NEXT: func.return %r, %h, %d, %e
+func.func @merged_heads(%x: tensor<2x3x4x5xf32>, %y: tensor<6x20xf32>) -> (tensor<2x3x5x4xf32>, tensor<1x6x5x4xf32>, tensor<6x5x4xf32>, tensor<6x10x2xf32>) {
+  %a = glow.reshape %x : tensor<6x4x5xf32>
+  %t = glow.transpose %a permutation [0, 2, 1] : tensor<6x5x4xf32>
+  %r = glow.reshape %t : tensor<2x3x5x4xf32>
+  %b = glow.reshape %x : tensor<6x4x5xf32>
+  %d = glow.transpose %b permutation [0, 2, 1] : tensor<6x5x4xf32>
+  %e = glow.reshape %d : tensor<6x10x2xf32>
+  %f = glow.reshape %y : tensor<6x4x5xf32>
+  %g = glow.transpose %f permutation [0, 2, 1] : tensor<6x5x4xf32>
+  %h = glow.reshape %g : tensor<1x6x5x4xf32>
+  func.return %r, %h, %d, %e : tensor<2x3x5x4xf32>, tensor<1x6x5x4xf32>, tensor<6x5x4xf32>, tensor<6x10x2xf32>
+}
+
 // A slice of the whole extent that reverses an axis is no identity.
 // CHECK-LABEL: func.func @reverse(
 // CHECK-NEXT: %a = glow.slice %x starts [3] sizes [4] steps [-1] : tensor<4xf32>

@@ -8,10 +8,18 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from glow.dialects.glow.matmul import MatmulOp
-from glow.dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp
+from glow.dialects.glow.shape import (
+    BroadcastOp,
+    ConcatOp,
+    PadOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+)
 from glow.dialects.glow.simplify.arithmetic import Replacement, result_type
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value
@@ -100,6 +108,49 @@ def _agree(one: SSAValue, other: SSAValue, axis: int) -> bool:
         return False
     sizes[axis] = others[axis]
     return sizes == others
+
+
+def split_transpose(op: NodeOp) -> Replacement:
+    """A transpose of a reshape, for a reshape that splits axes of such a transpose.
+
+    What an exporter merges and takes apart again, as it does with heads around a product of
+    matrices of three axes, stays one transpose of the value.
+    """
+    moved = op.inputs[0].owner
+    if not isinstance(moved, TransposeOp) or not op.inputs[0].has_one_use():
+        return None
+    merged = moved.input.owner
+    if not isinstance(merged, ReshapeOp):
+        return None
+    permutation = moved.attributes_view().ints("permutation")
+    groups = _groups(shape_of(op.inputs[0]), shape_of(op.results[0]))
+    if groups is None:
+        return None
+    place_of = {axis: place for place, axis in enumerate(permutation)}
+    order = [axis for source in range(len(groups)) for axis in groups[place_of[source]]]
+    shape = [shape_of(op.results[0])[axis] for axis in order]
+    source_type = TensorType(element_of(op.results[0]), shape)
+    apart = ReshapeOp.build_node([merged.input], [source_type])
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(apart, op)
+    back = [order.index(axis) for axis in range(len(order))]
+    return TransposeOp.build_node([apart.result], permutation=back)
+
+
+def _groups(shape: tuple[int, ...], target: tuple[int, ...]) -> list[list[int]] | None:
+    """The axes of a shape that each axis of another one is split into, if it is."""
+    groups: list[list[int]] = [[] for _ in shape]
+    place = 0
+    for group, size in zip(groups, shape, strict=True):
+        while place < len(target) and prod(target[axis] for axis in group) < size:
+            group.append(place)
+            place += 1
+        if prod(target[axis] for axis in group) != size:
+            return None
+    if groups:
+        groups[-1] += range(place, len(target))  # Of size 1.
+    return groups
 
 
 def gather_to_slice(op: NodeOp) -> Replacement:

@@ -78,6 +78,16 @@ def scaled_queries(net: Network) -> str:
     return net.node("MatMul", net.node("Mul", net.heads("q"), np.float32(SCALE)), keys)
 
 
+def merged_keys(net: Network) -> str:
+    """Heads are merged for the transpose, as PyTorch's exporter has it for open sizes."""
+    root = np.float32(SCALE**0.5)
+    merged = net.node("Reshape", net.heads("k"), np.array([-1, WORDS, DEPTH]))
+    turned = net.node("Transpose", merged, perm=[0, 2, 1])
+    keys = net.node("Reshape", turned, np.array([1, HEADS, DEPTH, WORDS]))
+    queries = net.node("Mul", net.heads("q"), root)
+    return net.node("MatMul", queries, net.node("Mul", keys, root))
+
+
 def scaled_keys(net: Network) -> str:
     keys = net.node("Mul", net.heads("k", (0, 2, 3, 1)), np.float32(SCALE))
     return net.node("MatMul", net.heads("q"), keys)
@@ -157,6 +167,7 @@ def hidden_rows(net: Network) -> str:
         roots,
         computed_roots,
         scaled_queries,
+        merged_keys,
         scaled_keys,
         divided_scores,
         causal_sum,
