@@ -112,7 +112,7 @@ def compile_model(
     """
     get_backend(options.backend).pipeline(options)  # Which refuses what it cannot do.
     try:
-        module = load(model, options, notes)
+        module = load(model, options.for_signature(), notes)
     except OpenModelError as error:
         assert not isinstance(model, ModuleOp)
         from glow.bucketing.buckets import with_padding

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypedDict
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,6 +70,13 @@ class OpenTensorInfo:
         """Whether the shape is not known."""
         return self.shape is None or bool(self.open_sizes)
 
+    def at(self, sizes: Mapping[str, int]) -> OpenTensorInfo:
+        """The same with some of the open sizes known."""
+        if self.shape is None:
+            return self
+        found = (sizes.get(s, s) if isinstance(s, str) else s for s in self.shape)
+        return replace(self, shape=tuple(found))
+
     def __str__(self) -> str:
         sizes = "..." if self.shape is None else ", ".join(map(str, self.shape))
         return f"{self.name}: {self.dtype}[{sizes}]"
@@ -79,25 +86,59 @@ Cut = tuple[tuple[int, str], ...]
 """The axes of an output that hold a padded size, and its name."""
 
 
+class Margins(NamedTuple):
+    """How many elements padding adds to an axis."""
+
+    front: int = 0
+    back: int = 0
+
+    def __add__(self, other: object) -> Margins:
+        """Those of both."""
+        assert isinstance(other, Margins)
+        return Margins(self.front + other.front, self.back + other.back)
+
+
+@dataclass(frozen=True)
+class PaddedSize:
+    """An open size that calls are padded at."""
+
+    buckets: tuple[int, ...]
+    """The sizes that programs are compiled for, rising."""
+    at_front: bool = False
+    """Whether zeros are added before the first element, not behind the last."""
+    along: tuple[str, ...] = ()
+    """Other open sizes that are larger by as much, as that of a past and a word together is."""
+
+    def margins(self, name: str, size: int) -> Margins:
+        """What is added to a size; raises GlowError for one beyond all buckets."""
+        place = bisect_left(self.buckets, size)
+        if place == len(self.buckets):
+            raise GlowError(
+                f"{name} = {size} is beyond the largest bucket, {self.buckets[-1]}",
+                hint=f"buckets={{'{name}': [..., {size}]}}",
+            )
+        added = self.buckets[place] - size
+        return Margins(added, 0) if self.at_front else Margins(0, added)
+
+
 @dataclass(frozen=True)
 class Padding:
     """How calls are padded, so that few programs serve all of them."""
 
-    buckets: Mapping[str, tuple[int, ...]]
-    """The sizes that programs are compiled for, rising, by the name of an open size."""
+    sizes: Mapping[str, PaddedSize]
+    """By the name of an open size."""
     cuts: tuple[Cut, ...]
     """What is cut off, for each output."""
 
-    def bucket(self, name: str, size: int) -> int:
-        """The size that a size is padded to; raises GlowError for one beyond all."""
-        buckets = self.buckets[name]
-        place = bisect_left(buckets, size)
-        if place == len(buckets):
-            raise GlowError(
-                f"{name} = {size} is beyond the largest bucket, {buckets[-1]}",
-                hint=f"buckets={{'{name}': [..., {size}]}}",
-            )
-        return buckets[place]
+    def margins(self, known: Mapping[str, int]) -> dict[str, Margins]:
+        """What is added to each open size that is padded, by its name, for sizes of a call."""
+        found: dict[str, Margins] = {}
+        for name, size in known.items():
+            padded = self.sizes[name]
+            added = padded.margins(name, size)
+            for each in (name, *padded.along):
+                found[each] = found.get(each, Margins()) + added
+        return found
 
 
 @dataclass(frozen=True)
@@ -175,6 +216,11 @@ def filled_shapes(
 
     Raises GlowError for sizes that are missing or wrong, and for unknown names.
     """
+    known = _known(infos, shapes)
+    return [_filled(info, shapes.get(info.name), known) for info in infos]
+
+
+def _known(infos: Sequence[OpenTensorInfo], shapes: InputShapes) -> KnownSizes:
     by_name = {info.name: info for info in infos}
     known = KnownSizes()
     for name, given in shapes.items():
@@ -186,7 +232,17 @@ def filled_shapes(
             raise GlowError(f"no input or size is named '{name}'", hint=there)
         elif info is None and isinstance(given, int):
             known.add(name, given, "the shapes")
-    return [_filled(info, shapes.get(info.name), known) for info in infos]
+    return known
+
+
+def known_sizes(infos: Sequence[OpenTensorInfo], shapes: InputShapes) -> dict[str, int]:
+    """The open sizes that shapes tell, by name; raises GlowError where they are wrong."""
+    names = _open_names(infos)
+    return {
+        name: size
+        for name, size in zip(names, _known(infos, shapes).fill(names), strict=True)
+        if isinstance(size, int)
+    }
 
 
 def _as_shape(given: Sequence[int] | int) -> tuple[int, ...]:
@@ -239,7 +295,7 @@ def padded_sizes(
     for info, shape in zip(infos, shapes, strict=True):
         if info.shape is not None:
             known.bind(f"input '{info.name}'", info.shape, shape)
-    names = list(padding.buckets)
+    names = list(padding.sizes)
     pairs = zip(names, known.fill(names), strict=True)
     return {name: size for name, size in pairs if isinstance(size, int)}
 
@@ -252,11 +308,20 @@ def padded_shapes(
 ) -> list[tuple[int, ...]]:
     """The shapes that inputs are padded to; `sizes` are theirs, where somebody knows them."""
     known = padded_sizes(infos, padding, shapes) if sizes is None else sizes
-    wanted = {name: padding.bucket(name, size) for name, size in known.items()}
+    added = padding.margins(known)
     return [
         tuple(
-            wanted.get(name, size) if isinstance(name, str) else size
-            for name, size in zip(info.shape or (), shape, strict=True)
+            size + sum(margins)
+            for size, margins in zip(shape, margins_of(info, added), strict=True)
         )
         for info, shape in zip(infos, shapes, strict=True)
+    ]
+
+
+def margins_of(info: OpenTensorInfo, added: Mapping[str, Margins]) -> list[Margins]:
+    """What is added to each axis of an input, of what is added to open sizes."""
+    none = Margins()
+    return [
+        added.get(size, none) if isinstance(size, str) else none
+        for size in info.shape or ()
     ]

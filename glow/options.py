@@ -112,6 +112,13 @@ class CompileOptions:
                     f"{name} is for ONNX models; a program of MLIR has its shapes"
                 )
 
+    def for_signature(self) -> CompileOptions:
+        """The options that a model is imported by to see what it leaves open.
+
+        With buckets, shapes are examples of what calls have.
+        """
+        return self if self.buckets is None else replace(self, input_shapes=None)
+
     def for_shapes(self, shapes: InputShapes) -> CompileOptions:
         """The options of one of several programs, that for inputs of some shapes."""
         return replace(self, input_shapes=shapes, buckets=None, shares_constants=True)

@@ -10,19 +10,21 @@ values between programs have names, as inputs have.
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
 from glow.compiled_model import Array, CompiledModel, arranged
 from glow.dialects.errors import GlowError
 from glow.open_sizes import (
+    UNNAMED,
     InputShapes,
     KnownSizes,
     OpenSignature,
@@ -30,6 +32,9 @@ from glow.open_sizes import (
     filled_shapes,
 )
 from glow.runtime.threads.cores import available_cores
+
+TOLD_PROGRAMS = 8
+"""So many programs for calls of other sizes are worth a warning, since each takes a while."""
 
 Answers = tuple[Mapping[str, Array], ...]
 """The values by name that each program before has asked for, in order."""
@@ -89,6 +94,8 @@ class SpecializedModel:
         self._kept: list[OrderedDict[Key, Program]] = [OrderedDict()]
         """The programs by the number of answers that they need."""
         self._pending: dict[Key, Future[Program | None]] = {}
+        self._is_told = False
+        """Whether somebody has been told that there are many programs."""
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -305,8 +312,28 @@ class SpecializedModel:
             self.keep(len(answers), key, program)
             self._note_inputs(program.asks)
             del self._pending[key]
+            varying = [] if answers else self._varying_sizes()
         future.set_result(program)
+        if varying:
+            _tell_of_buckets(varying)
         return program
+
+    def _varying_sizes(self) -> list[str]:
+        """The open sizes that programs differ in, the first time that there are so many."""
+        keys = list(self._kept[0])
+        if self._is_told or len(keys) < TOLD_PROGRAMS:
+            return []
+        self._is_told = True
+        sizes: dict[str, set[object]] = {}
+        for shapes in keys:
+            for info, shape in zip(self.inputs, shapes, strict=True):
+                names = info.shape or ()
+                for name, size in zip(
+                    names, cast("Sequence[int]", shape), strict=False
+                ):
+                    if isinstance(name, str) and name != UNNAMED:
+                        sizes.setdefault(name, set()).add(size)
+        return [name for name, found in sizes.items() if len(found) > 1]
 
     def keep(self, depth: int, key: Key, program: Program) -> None:
         """Keep a program that needs so many answers, and let go of the oldest."""
@@ -334,6 +361,15 @@ class SpecializedModel:
         )
         if inputs != self.inputs:
             self.signature = replace(self.signature, inputs=inputs)
+
+
+def _tell_of_buckets(sizes: Sequence[str]) -> None:
+    """Warn that each new size compiles a program."""
+    warnings.warn(
+        f"{TOLD_PROGRAMS} programs are compiled for calls that differ in {', '.join(sizes)}; "
+        f"buckets={{'{sizes[0]}': [16, 64, 256]}}, if the model allows it, bounds them",
+        stacklevel=2,
+    )
 
 
 def _as_tuple(results: Array | tuple[Array, ...]) -> tuple[Array, ...]:

@@ -30,6 +30,12 @@ DEVICES = "glow.devices"
 PADDED_AXES = "glow.padded_axes"
 """Of arguments, results and constants: the axes that are longer than what a call has."""
 
+FRONT_PADDED_AXES = "glow.front_padded_axes"
+"""The same of axes that are padded before their first element."""
+
+TRUE_IN_PADDING = "glow.true_in_padding"
+"""Of a comparison: it holds for all that padding adds, as who made it knows and no pass can."""
+
 BACKEND = "glow.backend"
 """Of a node: the backend that it is assigned to (`assign-backends`), which is printed as
 `backend "npu"`."""

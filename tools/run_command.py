@@ -103,8 +103,7 @@ def with_sizes(
     Arrays that decide shapes become fixed values, and are taken from the others. Raises
     GlowError, which names the input, where a size stays open.
     """
-    open_options = replace(options, input_shapes=None) if options.buckets else options
-    model = compile_program(path, open_options)
+    model = compile_program(path, options)
     if not isinstance(model, SpecializedModel):
         return options
     names = [info.name for info in model.inputs]
@@ -136,7 +135,7 @@ def sized_model(
         model = compile_program(path, options)
         check_closed(model)
         return model, model.inputs
-    model = compile_program(path, replace(options, input_shapes=None))
+    model = compile_program(path, options)
     assert isinstance(model, SpecializedModel)
     given = options.input_shapes or {}
     shapes = filled_shapes(model.inputs, given)

@@ -1,4 +1,5 @@
 """Few programs for many sizes: calls are padded to the next of the sizes that there are.
 
-`buckets.py` finds out whether a network allows it, `bucketed_model.py` is the model that does it.
+`buckets.py` finds out whether a network allows it, of graphs that `compare_graphs.py` compares;
+`bucketed_model.py` is the model that does it.
 """

@@ -7,25 +7,27 @@ be the same nodes on other sizes, with constants of which the smaller has the fi
 
     length 17 and 32      x [2, 17, 8] ~ x [2, 32, 8]      axis 1 is padded
                           positions [17, 8] ~ [32, 8]      the first 17 are the same
+
+What cannot be padded behind its end may be padded at its front, where the last elements are the
+same: so can the past of a language model, which new keys are joined to.
+
+    past 17 and 32        keys [17, 8] ~ [32, 8]           axis 0 is padded at its front
+                          mask [1, 18] ~ [1, 33]           which is as much longer: `along`
+                          causal [1, 18] ~ [1, 33]         the last 18 are the same
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.transforms.canonicalize import CanonicalizePass
 
-from glow.dialects import glow
-from glow.dialects.attributes import ints_attr
+from glow.bucketing.compare_graphs import Cuts, check_pair
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import PADDED_AXES
-from glow.dialects.node import is_static_tensor, node_name, shape_of
-from glow.dialects.weight_table import place_in_file
-from glow.dialects.weights import stored_value
 from glow.open_sizes import (
     UNNAMED,
     Buckets,
@@ -33,24 +35,20 @@ from glow.open_sizes import (
     InputShapes,
     OpenModelError,
     OpenSignature,
+    PaddedSize,
     Padding,
     check_no_buckets,
     filled_shapes,
+    known_sizes,
     padded_shapes,
 )
 from glow.options import CompileOptions
-from glow.passes.graph.padding.padded_value import PaddedValue
-from glow.passes.graph.padding.verify_padding import follow_padding, set_axes
-from glow.signature import main_function
 
 TRIED_SIZES = (2, 16, 64, 224)
 """For open sizes without buckets, of which the first that the model takes stands for all."""
 
-SIZED = ("sizes", "value")
-"""Properties that hold sizes or contents, which are compared by themselves."""
-
-Cuts = tuple[tuple[int, int], ...]
-"""Numbers of outputs, and axes of them."""
+Sizes = dict[str, int]
+"""Numbers for the open sizes of a model."""
 
 Import = Callable[[InputShapes], ModuleOp]
 """The graph of a model for shapes of its inputs."""
@@ -63,7 +61,8 @@ def with_padding(
 ) -> OpenSignature:
     """The signature with how calls are padded, where the options have buckets.
 
-    `load` imports the model's graph. Raises GlowError where padding changes results.
+    Sizes that the options have shapes for stay open only if they are padded. `load` imports the
+    model's graph. Raises GlowError where padding changes results.
     """
     if options.buckets is None:
         return signature
@@ -71,9 +70,14 @@ def with_padding(
     def imported(shapes: InputShapes) -> ModuleOp:
         return load(replace(options, input_shapes=shapes))
 
-    return replace(
-        signature, padding=find_padding(signature, options.buckets, imported)
-    )
+    known = known_sizes(signature.inputs, options.input_shapes or {})
+    padding = find_padding(signature, options.buckets, imported, known)
+    padded = {
+        name for one, size in padding.sizes.items() for name in (one, *size.along)
+    }
+    fixed = {name: size for name, size in known.items() if name not in padded}
+    inputs = tuple(info.at(fixed) for info in signature.inputs)
+    return replace(signature, inputs=inputs, padding=padding)
 
 
 def at_buckets(
@@ -81,7 +85,7 @@ def at_buckets(
 ) -> CompileOptions:
     """The options of the one program that inputs of the options' shapes are padded for."""
     try:
-        load(replace(options, input_shapes=None))
+        load(options.for_signature())
     except OpenModelError as error:
         signature = with_padding(error.signature, options, load)
     else:
@@ -96,26 +100,30 @@ def at_buckets(
 
 
 def find_padding(
-    signature: OpenSignature, buckets: Buckets, imported: Import
+    signature: OpenSignature, buckets: Buckets, imported: Import, given: Sizes
 ) -> Padding:
-    """How calls are padded; raises GlowError for a network whose results that changes."""
+    """How calls are padded; raises GlowError for a network whose results that changes.
+
+    `given` are sizes of an example, as far as they are known.
+    """
     _check_names(signature, buckets)
-    sizes = _other_sizes(signature, buckets, imported)
-    cuts: dict[tuple[int, int], str] = {}
+    graphs = _Graphs(signature, imported)
+    sizes, summed = _first_sizes(graphs, buckets, given)
+    first = [summed] if summed else []
+    others = [*first, None, *[one for one in _rest(graphs, buckets) if one != summed]]
+    padded: dict[str, PaddedSize] = {}
+    cuts: list[tuple[int, int, str]] = []
     for name, some in buckets.items():
-        found = {_cuts(signature, sizes, pair, name, imported) for pair in _pairs(some)}
-        if len(found) > 1:
-            raise GlowError(f"results depend on '{name}' in another way for each size")
-        cuts |= {place: name for place in found.pop()}
+        search = _Search(graphs, name, tuple(some), sizes, others)
+        padded[name], found = search.found()
+        cuts += [(number, axis, name) for number, axis in found]
     listed = (_of_output(cuts, number) for number in range(len(signature.outputs)))
-    return Padding({name: tuple(some) for name, some in buckets.items()}, tuple(listed))
+    return Padding(padded, tuple(listed))
 
 
-def _of_output(cuts: Mapping[tuple[int, int], str], number: int) -> Cut:
+def _of_output(cuts: Sequence[tuple[int, int, str]], number: int) -> Cut:
     """What is cut off an output."""
-    return tuple(
-        (axis, name) for (n, axis), name in sorted(cuts.items()) if n == number
-    )
+    return tuple((axis, name) for n, axis, name in sorted(cuts) if n == number)
 
 
 def _check_names(signature: OpenSignature, buckets: Buckets) -> None:
@@ -140,183 +148,152 @@ def _pairs(buckets: Sequence[int]) -> list[tuple[int, int]]:
     return found or [(last, last + 1)]
 
 
-def _other_sizes(
-    signature: OpenSignature, buckets: Buckets, imported: Import
-) -> dict[str, int]:
-    """A number for each open size: the largest bucket, or one that the model takes."""
-    names = [size for info in signature.inputs for size in info.open_sizes]
-    fixed = {name: some[-1] for name, some in buckets.items()}
-    rest = [name for name in dict.fromkeys(names) if name not in fixed]
-    errors: list[GlowError] = []
-    for size in TRIED_SIZES if rest else (0,):
-        sizes = fixed | dict.fromkeys(rest, size)
+class _Graphs:
+    """The graphs of a model for numbers of its open sizes, each imported once."""
+
+    def __init__(self, signature: OpenSignature, imported: Import) -> None:
+        self.signature = signature
+        self.imported = imported
+        names = [size for info in signature.inputs for size in info.open_sizes]
+        self.names = tuple(dict.fromkeys(names))
+        self._known: dict[tuple[int, ...], ModuleOp | GlowError] = {}
+
+    def at(self, sizes: Sizes) -> ModuleOp:
+        """The graph for some sizes; raises GlowError where the model does not take them."""
+        key = tuple(sizes[name] for name in self.names)
+        found = self._known.get(key) or self._known.setdefault(key, self._import(sizes))
+        if isinstance(found, GlowError):
+            raise found
+        return found
+
+    def _import(self, sizes: Sizes) -> ModuleOp | GlowError:
+        shapes: dict[str, Sequence[int] | int] = {}
+        for info in self.signature.inputs:
+            assert info.shape is not None
+            known = [s if isinstance(s, int) else sizes[s] for s in info.shape]
+            shapes[info.name] = known
+        filled = filled_shapes(self.signature.inputs, shapes)
         try:
-            imported(_shapes(signature, sizes))
+            module = self.imported(dict(zip(shapes, filled, strict=True)))
         except GlowError as error:
-            errors.append(error)
-        else:
-            return sizes
-    raise errors[0]
+            return error
+        CanonicalizePass().apply(Context(), module)  # No lookups of all in order.
+        return module
+
+    def takes(self, sizes: Sizes) -> bool:
+        """Whether the model takes some sizes."""
+        try:
+            return bool(self.at(sizes))
+        except GlowError:
+            return False
 
 
-def _shapes(
-    signature: OpenSignature, sizes: Mapping[str, int]
-) -> dict[str, Sequence[int] | int]:
-    shapes: dict[str, Sequence[int] | int] = {}
-    for info in signature.inputs:
-        assert info.shape is not None
-        shapes[info.name] = [s if isinstance(s, int) else sizes[s] for s in info.shape]
-    filled = filled_shapes(signature.inputs, shapes)
-    names = [info.name for info in signature.inputs]
-    return dict(zip(names, filled, strict=True))
+def _first_sizes(
+    graphs: _Graphs, buckets: Buckets, given: Sizes
+) -> tuple[Sizes, str | None]:
+    """A number for each open size: the largest bucket, or one that the model takes.
 
+    One of them may be the sum of two others, as that of a past and of new words is; which one.
+    """
+    fixed = {name: some[-1] for name, some in buckets.items()}
+    names = [name for name in graphs.names if name not in fixed]
+    rest = _rest(graphs, buckets)
 
-def _cuts(
-    signature: OpenSignature,
-    sizes: Mapping[str, int],
-    pair: tuple[int, int],
-    name: str,
-    imported: Import,
-) -> Cuts:
-    """The outputs and axes that hold a size, which one of a pair pads to the other."""
+    def tried() -> Iterator[tuple[Sizes, str | None]]:
+        for size in TRIED_SIZES if names else (0,):
+            sizes = fixed | {name: given.get(name, size) for name in names}
+            yield sizes, None
+            for name, bucket in product(rest, fixed):
+                for added in dict.fromkeys((*_others(sizes, name, bucket), 1)):
+                    yield sizes | {name: sizes[bucket] + added}, name
 
-    def of(size: int) -> ModuleOp:
-        return imported(_shapes(signature, {**sizes, name: size}))
-
-    long = of(pair[1])
+    for found in tried():
+        if graphs.takes(found[0]):
+            return found
     try:
-        short = of(pair[0])
-    except GlowError:  # A size that is too small for the network.
-        pair = pair[1] - 1, pair[1]
-        short = of(pair[0])
-    return _named(name, lambda: check_pair(short, long, pair))
-
-
-def _named(name: str, check: Callable[[], Cuts]) -> Cuts:
-    """The cuts that a check finds; its errors tell the name of the size."""
-    try:
-        return check()
+        graphs.at(next(tried())[0])
     except GlowError as error:
-        error.location = None
-        hint = error.hint or "without buckets each size has a program of its own"
-        message = f"'{name}' has no buckets: {error.message}"
-        raise GlowError(message, node=error.node, hint=hint) from None
+        rest = ", ".join(names)
+        hint = f"buckets need example sizes: give {rest} with input_shapes or --shape"
+        raise GlowError(error.message, node=error.node, hint=hint) from None
+    raise AssertionError
 
 
-def check_pair(short: ModuleOp, long: ModuleOp, pair: tuple[int, int]) -> Cuts:
-    """The outputs and axes that are cut after padding; GlowError where results change.
-
-    The modules are those of one model for a size and a larger one.
-    """
-    functions = main_function(short), main_function(long)
-    _mark(*functions)
-    found = follow_padding(functions[1])
-    for first, second in zip(*(_values(one) for one in functions), strict=True):
-        if is_static_tensor(second):
-            _check_shape(first, second, found.get(second, PaddedValue()), pair)
-    last = functions[1].body.block.last_op
-    outputs = enumerate(last.operands if last else ())
-    cuts = ((number, axis) for number, value in outputs for axis in found[value].axes)
-    return tuple(sorted(cuts))
+def _rest(graphs: _Graphs, buckets: Buckets) -> list[str]:
+    """The sizes without buckets that have a name."""
+    return [name for name in graphs.names if name not in (*buckets, UNNAMED)]
 
 
-def _values(function: FuncOp) -> list[SSAValue]:
-    """The values of a function outside of regions, arguments first."""
-    results = [result for op in function.body.block.ops for result in op.results]
-    return [*function.body.block.args, *results]
+def _others(sizes: Sizes, *names: str) -> list[int]:
+    """The sizes that have other names."""
+    return [size for name, size in sizes.items() if name not in names]
 
 
-def _mark(short: FuncOp, long: FuncOp) -> None:
-    """Write into the larger graph which arguments and constants depend on the size.
+@dataclass(frozen=True)
+class _Search:
+    """The search for how one open size may be padded."""
 
-    Raises GlowError where the graphs are not the same nodes.
-    """
-    pairs = zip(short.body.block.args, long.body.block.args, strict=True)
-    set_axes(long, [_longer(*pair) for pair in pairs], "arg_attrs")
-    ops = [list(function.walk()) for function in (short, long)]
-    if len(ops[0]) != len(ops[1]):
-        raise GlowError("the network has other nodes for other sizes")
-    for first, second in zip(*ops, strict=True):
-        _check_node(first, second)
-        if isinstance(second, glow.ConstantOp | glow.SplatOp | glow.BroadcastOp):
-            axes = _longer(first.results[0], second.results[0])
-            if isinstance(second, glow.BroadcastOp):
-                axes = _repeated(second, axes)
-            if axes:
-                second.attributes[PADDED_AXES] = ints_attr(*axes)
+    graphs: _Graphs
+    name: str
+    buckets: tuple[int, ...]
+    sizes: Sizes
+    """Of all others, and the largest bucket."""
+    others: Sequence[str | None]
+    """Sizes that may be larger by as much, most likely first; None for no other."""
 
+    def found(self) -> tuple[PaddedSize, Cuts]:
+        """How it is padded, and which axes of which outputs are cut."""
+        refusals: list[GlowError] = []
+        for other in self.others:
+            behind = PaddedSize(self.buckets, along=(other,) if other else ())
+            if not self._is_taken(behind):
+                continue
+            errors: list[GlowError] = []
+            for padded in (behind, replace(behind, at_front=True)):
+                try:
+                    return padded, self._cuts(padded)
+                except GlowError as error:
+                    errors.append(error)
+            refusals.append(self._refusal(*errors))
+        if not refusals:
+            self.graphs.at(self._at(PaddedSize(self.buckets), self.buckets[0]))
+        raise refusals[0]
 
-def _longer(short: SSAValue, long: SSAValue) -> tuple[int, ...]:
-    """The axes on which two values differ."""
-    sizes = zip(shape_of(short), shape_of(long), strict=True)
-    return tuple(axis for axis, (one, other) in enumerate(sizes) if one != other)
+    def _is_taken(self, padded: PaddedSize) -> bool:
+        """Whether the model takes smaller sizes."""
+        low, high = _pairs(self.buckets)[-1]
+        tried = [self._at(padded, size) for size in (low, high - 1)]
+        return any(min(one.values()) > 0 and self.graphs.takes(one) for one in tried)
 
+    def _cuts(self, padded: PaddedSize) -> Cuts:
+        """The outputs and axes that hold the size, if padding changes no result."""
+        found = {self._cuts_of(padded, pair) for pair in _pairs(self.buckets)}
+        if len(found) > 1:
+            raise GlowError("results depend on it in another way for each size")
+        return found.pop()
 
-def _repeated(op: glow.BroadcastOp, axes: Sequence[int]) -> tuple[int, ...]:
-    """The axes along which a value is repeated, of some."""
-    source = (1,) * 64 + shape_of(op.input)
-    rank = len(shape_of(op.result))
-    return tuple(axis for axis in axes if source[axis - rank] == 1)
+    def _cuts_of(self, padded: PaddedSize, pair: tuple[int, int]) -> Cuts:
+        """The outputs and axes that hold the size, which one of a pair pads to the other."""
+        low, high = pair
+        long = self.graphs.at(self._at(padded, high))
+        try:
+            short = self.graphs.at(self._at(padded, low))
+        except GlowError:  # A size that is too small for the network.
+            low = high - 1
+            short = self.graphs.at(self._at(padded, low))
+        return check_pair(short, long, (low, high), padded.at_front)
 
+    def _at(self, padded: PaddedSize, size: int) -> Sizes:
+        """The sizes when the padded one has another."""
+        added = size - self.sizes[self.name]
+        names = (self.name, *padded.along)
+        return self.sizes | {one: self.sizes[one] + added for one in names}
 
-def _check_node(short: Operation, long: Operation) -> None:
-    """Raise GlowError for nodes that differ in more than sizes."""
-    names = {*short.properties, *long.properties}
-    if isinstance(long, FuncOp):
-        return
-    same = short.name == long.name and len(short.results) == len(long.results)
-    is_constant = isinstance(short, glow.ConstantOp) and isinstance(
-        long, glow.ConstantOp
-    )
-    same = same and all(
-        short.properties.get(name) == long.properties.get(name)
-        for name in names
-        if not (name in SIZED and (is_constant or isinstance(long, glow.SliceOp)))
-    )
-    ranks = zip(short.results, long.results, strict=False)
-    same = same and all(_rank(one) == _rank(other) for one, other in ranks)
-    if (
-        same
-        and isinstance(short, glow.ConstantOp)
-        and isinstance(long, glow.ConstantOp)
-    ):
-        same = _is_first_part(short, long)
-    if not same:
-        raise GlowError(
-            f"{long.name} has other contents for other sizes", node=node_name(long)
-        )
-
-
-def _rank(value: SSAValue) -> int:
-    return len(shape_of(value)) if is_static_tensor(value) else -1
-
-
-def _is_first_part(short: glow.ConstantOp, long: glow.ConstantOp) -> bool:
-    """Whether a constant has the first elements of another."""
-    first, second = stored_value(short.result), stored_value(long.result)
-    if first is None or second is None:
-        return False
-    if any(one > other for one, other in zip(first.shape, second.shape, strict=True)):
-        return False
-    if first.shape == second.shape and short.weight_name == long.weight_name:
-        place = place_in_file(first)
-        if place is not None and place == place_in_file(second):
-            return True  # Unread, as the weights of a large model should be.
-    part = second[tuple(map(slice, first.shape))]
-    return part.tobytes() == first.tobytes()
-
-
-def _check_shape(
-    short: SSAValue, long: SSAValue, padded: PaddedValue, pair: tuple[int, int]
-) -> None:
-    """Raise GlowError for a value whose shape depends on the size otherwise than it is padded."""
-    expected = list(shape_of(long))
-    for axis, form in padded.axes.items():
-        expected[axis] = form.shorter(pair[0])
-    if tuple(expected) != shape_of(short):
-        owner = long.owner if isinstance(long.owner, Operation) else None
-        raise GlowError(
-            f"a shape is {list(shape_of(long))} for {pair[1]} and {list(shape_of(short))} "
-            f"for {pair[0]}, which padding does not explain",
-            node=node_name(owner) if owner else None,
-        )
+    def _refusal(self, behind: GlowError, front: GlowError) -> GlowError:
+        """The error of a size that can be padded neither behind its end nor at its front."""
+        message = f"'{self.name}' has no buckets: {behind.message}"
+        if (front.message, front.node) != (behind.message, behind.node):
+            place = f" (at node '{behind.node}')" if behind.node else ""
+            message += f"{place}; at its front: {front.message}"
+        hint = front.hint or "without buckets each size has a program of its own"
+        return GlowError(message, node=front.node, hint=hint)

@@ -50,7 +50,7 @@ def compile_timed(model: Model, options: CompileOptions) -> RunnableModel | None
 
     try:
         inspection = get_backend(options.backend).inspection()
-        return inspection.timed(model, options, tell_kernels)
+        return inspection.timed(model, options.for_signature(), tell_kernels)
     except OpenModelError as error:
         source = ModelSource(cast("OnnxModel", model))
         specializer = TimedSpecializer(source, options)

@@ -27,9 +27,9 @@ Array = npt.NDArray[np.generic]
 
 NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
 
-RESULTS_KEPT = 2
+RESULTS_KEPT = 3
 """Memory for the results of so many calls is kept: a caller has the last ones while the next ones
-are written."""
+are written, and may keep some to compare. What nobody keeps at once is never taken."""
 
 
 @dataclass(frozen=True)

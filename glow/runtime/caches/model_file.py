@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from glow.open_sizes import OpenSignature, OpenTensorInfo, Padding
+from glow.open_sizes import OpenSignature, OpenTensorInfo, PaddedSize, Padding
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.caches.network_part import NetworkPart
 from glow.runtime.constants import Piece, borrow_ahead
@@ -289,15 +289,19 @@ def _signature(head: Mapping[str, Any]) -> Signature | OpenSignature:
 def _padding_entry(signature: Signature | OpenSignature) -> list[Any] | None:
     if isinstance(signature, Signature) or signature.padding is None:
         return None
-    return [dict(signature.padding.buckets), signature.padding.cuts]
+    sizes = signature.padding.sizes.items()
+    return [{name: astuple(one) for name, one in sizes}, signature.padding.cuts]
 
 
 def _padding(entry: Sequence[Any] | None) -> Padding | None:
     if entry is None:
         return None
-    buckets, outputs = entry
+    padded, outputs = entry
     cuts = (tuple((axis, name) for axis, name in cuts) for cuts in outputs)
-    sizes = {name: tuple(some) for name, some in buckets.items()}
+    sizes = {
+        name: PaddedSize(tuple(buckets), at_front, tuple(along))
+        for name, (buckets, at_front, along) in padded.items()
+    }
     return Padding(sizes, tuple(cuts))
 
 

@@ -1,7 +1,8 @@
 """What padding does to a network: which elements of which values are not those of the input.
 
 A call of fewer words than a program was compiled for may run on it if the inputs are padded, and
-if nothing that is kept depends on what stands behind their end.
+if nothing that is kept depends on what stands beyond their end: behind the last word, or before
+the first one, where the length is that of the past of a language model.
 
 | file                  | what                                                             |
 |-----------------------|------------------------------------------------------------------|

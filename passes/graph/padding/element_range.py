@@ -1,6 +1,6 @@
 """Ranges of elements, through functions of elements.
 
-What stands behind the end of a padded axis is known only roughly, and that is enough to tell
+What stands beyond the end of a padded axis is known only roughly, and that is enough to tell
 whether it is masked: a mask that is padded with zeros ends as one number that pushes scores far
 below all others, or that products and sums do not see.
 

@@ -7,20 +7,20 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Operation
 
 from glow.dialects import glow
-from glow.dialects.function_attributes import PADDED_AXES
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
 from glow.passes.graph.padding.element_range import MODERATE, Range, joined
 from glow.passes.graph.padding.padded_value import (
     PaddedAxis,
     PaddedValue,
+    marked_forms,
     reshaped_axes,
 )
 from glow.passes.graph.padding.placing import (
     Placed,
     aligned,
-    axes_in,
     combined,
+    marked_axes,
     refusal,
 )
 
@@ -35,7 +35,7 @@ def _reshape(op: NodeOp, operands: Values) -> Values:
         raise refusal(op, found, "tears apart or merges")
     moved = value.moved({axis: place for axis, (place, _) in found.items()})
     axes = dict(found.values())
-    return [PaddedValue(axes, moved.inside, moved.behind, moved.corner)]
+    return [PaddedValue(axes, moved.inside, moved.beyond, moved.corner)]
 
 
 def _transpose(op: NodeOp, operands: Values) -> Values:
@@ -46,21 +46,46 @@ def _transpose(op: NodeOp, operands: Values) -> Values:
 
 def _concat(op: NodeOp, operands: Values) -> Values:
     axis = op.attributes_view().int("axis")
-    for value in operands:
-        if axis in value.axes:
-            raise refusal(op, axis, "joins tensors along")
+    longer = _longer_end(op, operands, axis)
     shapes = [list(shape_of(operand)) for operand in op.inputs]
     for shape in shapes:
         shape[axis] = 1
     placed = [
-        Placed.broadcast(value, shape, len(shape))
+        Placed.broadcast(_without(value, axis), shape, len(shape))
         for value, shape in zip(operands, shapes, strict=True)
     ]
-    return [combined(op, placed, joined)]
+    result = combined(op, placed, joined)
+    if longer is None:
+        return [result]
+    form = longer.axes[axis]._replace(size=shape_of(op.results[0])[axis])
+    axes, beyond = {**result.axes, axis: form}, {**result.beyond, axis: longer.at(axis)}
+    whole = joined([value.everywhere for value in operands])
+    return [PaddedValue(axes, result.inside, beyond, whole)]
+
+
+def _longer_end(op: NodeOp, operands: Values, axis: int) -> PaddedValue | None:
+    """The operand at the end of a result that is padded there, as a past before a new word."""
+    last = len(operands) - 1
+    padded = [place for place, value in enumerate(operands) if axis in value.axes]
+    for place in padded:
+        form = operands[place].axes[axis]
+        at_end = place == (0 if form.at_front else last)
+        if len(padded) > 1 or not (at_end and form.is_plain):
+            raise refusal(op, axis, "joins tensors along")
+    return operands[padded[0]] if padded else None
+
+
+def _without(value: PaddedValue, axis: int) -> PaddedValue:
+    """The value with an axis that is not padded, of which others take the place."""
+    rest = {one: one for one in value.axes if one != axis}
+    return value.moved(rest)
 
 
 def _slice(op: NodeOp, operands: Values) -> Values:
-    """All of a padded axis, or its first element, which every length has."""
+    """All of a padded axis, or the element at its other end, which every length has.
+
+    A longer part of what is not padded is padded with elements of it.
+    """
     (value,) = operands
     attributes = op.attributes_view()
     shape = shape_of(op.inputs[0])
@@ -71,9 +96,19 @@ def _slice(op: NodeOp, operands: Values) -> Values:
         start, size = starts[axis], sizes[axis]
         if (start, size, steps[axis]) == (0, shape[axis], 1):
             kept[axis] = axis
-        elif not (start == 0 and size == 1 and form.is_plain):
-            raise refusal(op, axis, "takes more than the first element of")
-    return [value.moved(kept)]
+        elif not (start == _kept(form) and size == 1 and form.is_plain):
+            which = "last" if form.at_front else "first"
+            raise refusal(op, axis, f"takes more than the {which} element of")
+    more = marked_forms(shape_of(op.results[0]), marked_axes(op.attributes))
+    result = value.moved(kept)
+    axes = {**result.axes, **more}
+    beyond = {**dict.fromkeys(more, value.inside), **result.beyond}
+    return [PaddedValue(axes, value.inside, beyond, value.everywhere)]
+
+
+def _kept(form: PaddedAxis) -> int:
+    """The place of the element that every length has."""
+    return form.size - 1 if form.at_front else 0
 
 
 def _pad(op: NodeOp, operands: Values) -> Values:
@@ -85,9 +120,9 @@ def _pad(op: NodeOp, operands: Values) -> Values:
             raise refusal(op, axis, "adds elements to")
     added = attributes.float("value")
     added_range = Range(added, added)
-    behind = {axis: joined([one, added_range]) for axis, one in value.behind.items()}
+    beyond = {axis: joined([one, added_range]) for axis, one in value.beyond.items()}
     corner = joined([value.corner, added_range])
-    return [PaddedValue(value.axes, MODERATE, behind, corner)]
+    return [PaddedValue(value.axes, MODERATE, beyond, corner)]
 
 
 def _broadcast(op: NodeOp, operands: Values) -> Values:
@@ -95,10 +130,10 @@ def _broadcast(op: NodeOp, operands: Values) -> Values:
     shape = shape_of(op.results[0])
     placed = Placed.broadcast(value, shape_of(op.inputs[0]), len(shape))
     axes = aligned(op, [placed])
-    for axis in axes_in(op.attributes.get(PADDED_AXES)):
-        axes.setdefault(axis, PaddedAxis(shape[axis]))
-    behind = {axis: placed.value.at(axis) for axis in axes}
-    return [PaddedValue(axes, value.inside, behind, value.everywhere)]
+    for axis, form in marked_forms(shape, marked_axes(op.attributes)).items():
+        axes.setdefault(axis, form)
+    beyond = {axis: placed.value.at(axis) for axis in axes}
+    return [PaddedValue(axes, value.inside, beyond, value.everywhere)]
 
 
 def _tile(op: NodeOp, operands: Values) -> Values:
@@ -111,12 +146,12 @@ def _tile(op: NodeOp, operands: Values) -> Values:
 
 
 def _gather(op: NodeOp, operands: Values) -> Values:
-    """By indices that are padded with ones that are inside, or of the first element only."""
+    """By indices that are padded with ones that are inside, or of the one at the other end."""
     source, indices = operands
     axis = op.attributes_view().int("axis")
     extent = shape_of(op.inputs[0])[axis]
     added = len(shape_of(op.inputs[1])) - 1
-    if axis in source.axes and not _is_first(op, source.axes[axis]):
+    if axis in source.axes and not _is_kept(op, source.axes[axis]):
         raise refusal(op, axis, "looks up elements of")
     added_range = indices.outside
     for place in indices.axes:
@@ -126,13 +161,17 @@ def _gather(op: NodeOp, operands: Values) -> Values:
     places = {other: other + added * (other > axis) for other in others}
     table, index = source.moved(places), indices.shifted(axis)
     axes = {**table.axes, **index.axes}
-    behind = {place: table.at(place) for place in axes}
-    return [PaddedValue(axes, source.inside, behind, source.everywhere)]
+    beyond = {place: table.at(place) for place in axes}
+    return [PaddedValue(axes, source.inside, beyond, source.everywhere)]
 
 
-def _is_first(op: NodeOp, form: PaddedAxis) -> bool:
+def _is_kept(op: NodeOp, form: PaddedAxis) -> bool:
+    """Whether a node looks up nothing but the element that every length has."""
     indices = constant_value(op.inputs[1])
-    return form.is_plain and indices is not None and not indices.any()
+    if indices is None or not form.is_plain:
+        return False
+    places = {int(place) % form.size for place in indices.reshape(-1)}
+    return places <= {_kept(form)}
 
 
 Rule = Callable[[NodeOp, Values], Values]

@@ -1,11 +1,15 @@
 """Which axes of a value are padded, and what stands there.
 
-    words 3 of 4                axis 1 is padded, behind its end are zeros
+    words 3 of 4                axis 1 is padded, beyond its end are zeros
     [[ 5, 7, 2 | 0 ],
      [ 8, 1, 3 | 0 ]]
 
-The elements before the end of all padded axes are those of the network without padding: that is
-what rules keep up. An axis that a reshape has merged holds the padded one somewhere in it.
+    past 3 of 4, and a new one  axis 0 is padded at its front
+    [ 0 | 5, 7, 2, 9 ]
+
+The elements inside of all padded axes are those of the network without padding: that is what
+rules keep up. An axis that a reshape has merged holds the padded one somewhere in it. All axes
+are padded by one number of elements, whatever their sizes are.
 """
 
 from __future__ import annotations
@@ -25,17 +29,20 @@ class PaddedAxis(NamedTuple):
     """The padded axis and what an axis has beside it: `outer` times it, of `inner` each."""
 
     size: int
+    """With padding."""
     outer: int = 1
     inner: int = 1
+    at_front: bool = False
+    """Whether padding stands before the first element, not behind the last."""
 
     @property
     def is_plain(self) -> bool:
         """Whether the axis is nothing but the padded one."""
         return self.outer == self.inner == 1
 
-    def shorter(self, size: int) -> int:
-        """The size of the axis where the padded one has another."""
-        return self.outer * size * self.inner
+    def shorter(self, by: int) -> int:
+        """The size of the axis without so many elements of the padded one."""
+        return self.outer * (self.size - by) * self.inner
 
 
 @dataclass(frozen=True)
@@ -44,27 +51,27 @@ class PaddedValue:
 
     axes: Mapping[int, PaddedAxis] = field(default_factory=dict[int, PaddedAxis])
     inside: Range = MODERATE
-    """The elements before the end of all axes: of an input what a network takes."""
-    behind: Mapping[int, Range] = field(default_factory=dict[int, Range])
-    """Those behind the end of one axis, and of no other."""
+    """The elements that no padding has added: of an input what a network takes."""
+    beyond: Mapping[int, Range] = field(default_factory=dict[int, Range])
+    """Those beyond the end of one axis, and of no other."""
     corner: Range = ZERO
-    """Those behind the ends of several."""
+    """Those beyond the ends of several."""
 
     @property
     def everywhere(self) -> Range:
         """The range of all elements."""
         corner = [self.corner] if len(self.axes) > 1 else []
-        return joined([self.inside, *self.behind.values(), *corner])
+        return joined([self.inside, *self.beyond.values(), *corner])
 
     @property
     def outside(self) -> Range:
         """The range of all elements that padding has added."""
         corner = [self.corner] if len(self.axes) > 1 else []
-        return joined([*self.behind.values(), *corner]) if self.axes else ZERO
+        return joined([*self.beyond.values(), *corner]) if self.axes else ZERO
 
     def at(self, axis: int) -> Range:
-        """What stands behind the end of an axis, on which the value may be repeated."""
-        return self.behind.get(axis, self.inside)
+        """What stands beyond the end of an axis, on which the value may be repeated."""
+        return self.beyond.get(axis, self.inside)
 
     def shifted(self, by: int) -> PaddedValue:
         """The value with so many axes before its own."""
@@ -77,16 +84,24 @@ class PaddedValue:
             axes={
                 places[axis]: one for axis, one in self.axes.items() if axis in places
             },
-            behind={
-                places[axis]: one for axis, one in self.behind.items() if axis in places
+            beyond={
+                places[axis]: one for axis, one in self.beyond.items() if axis in places
             },
         )
 
 
-def padded_input(value: SSAValue, axes: tuple[int, ...]) -> PaddedValue:
-    """An input whose axes are padded with zeros."""
-    shape = shape_of(value)
-    sizes = {axis: PaddedAxis(shape[axis]) for axis in axes}
+def marked_forms(
+    shape: tuple[int, ...], axes: Mapping[int, bool]
+) -> dict[int, PaddedAxis]:
+    """The padded axes of a value, some of them at their front."""
+    return {
+        axis: PaddedAxis(shape[axis], at_front=front) for axis, front in axes.items()
+    }
+
+
+def padded_input(value: SSAValue, axes: Mapping[int, bool]) -> PaddedValue:
+    """An input whose axes are padded with zeros, some of them at their front."""
+    sizes = marked_forms(shape_of(value), axes)
     return PaddedValue(sizes, MODERATE, dict.fromkeys(axes, ZERO), ZERO)
 
 
@@ -101,7 +116,7 @@ def reshaped_axes(
     found: dict[int, tuple[int, PaddedAxis]] = {}
     for axis, padded in axes.items():
         stride = prod(source[axis + 1 :]) * padded.inner
-        place = _place_of(padded.size, stride, target)
+        place = _place_of(padded, stride, target)
         if place is None or place[0] in [taken for taken, _ in found.values()]:
             return axis
         found[axis] = place
@@ -109,12 +124,14 @@ def reshaped_axes(
 
 
 def _place_of(
-    size: int, stride: int, target: tuple[int, ...]
+    padded: PaddedAxis, stride: int, target: tuple[int, ...]
 ) -> tuple[int, PaddedAxis] | None:
-    """The axis of a shape that has all of an axis of some size and stride."""
+    """The axis of a shape that has all of a padded axis of some stride."""
+    size = padded.size
     for place, extent in enumerate(target):
         step = prod(target[place + 1 :])
         inner, rest = divmod(stride, step) if step else (0, 1)
         if not rest and inner and extent > 1 and extent % (inner * size) == 0:
-            return place, PaddedAxis(size, extent // (inner * size), inner)
+            outer = extent // (inner * size)
+            return place, padded._replace(outer=outer, inner=inner)
     return None

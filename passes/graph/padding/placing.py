@@ -9,12 +9,16 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from glow.dialects.attributes import array_values
+from glow.dialects.attributes import array_values, ints_attr
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import FRONT_PADDED_AXES, PADDED_AXES
 from glow.dialects.locations import place_of
 from glow.dialects.node import NodeOp, node_name
 from glow.passes.graph.padding.element_range import Range
 from glow.passes.graph.padding.padded_value import PaddedAxis, PaddedValue
+
+MARKS = ((PADDED_AXES, False), (FRONT_PADDED_AXES, True))
+"""The attributes that list padded axes, and whether those are padded at their front."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,24 @@ class Placed:
         return cls.at(value, shape, {axis: axis + shift for axis in range(len(shape))})
 
 
-def axes_in(attribute: Attribute | None) -> tuple[int, ...]:
-    """The axes that an attribute lists; none without one."""
-    if not isa(attribute, DenseArrayBase):
-        return ()
-    return tuple(int(axis) for axis in array_values(attribute))
+def marked_axes(attributes: Mapping[str, Attribute]) -> dict[int, bool]:
+    """The padded axes that attributes list, and whether each is padded at its front."""
+    found: dict[int, bool] = {}
+    for name, at_front in MARKS:
+        listed = attributes.get(name)
+        if isa(listed, DenseArrayBase):
+            found |= dict.fromkeys(map(int, array_values(listed)), at_front)
+    return found
+
+
+def marks(axes: Mapping[int, bool]) -> dict[str, Attribute]:
+    """The attributes that list padded axes."""
+    found: dict[str, Attribute] = {}
+    for name, at_front in MARKS:
+        listed = sorted(axis for axis, front in axes.items() if front == at_front)
+        if listed:
+            found[name] = ints_attr(*listed)
+    return found
 
 
 def refusal(op: NodeOp, axis: int, what: str) -> GlowError:
@@ -57,7 +74,7 @@ def refusal(op: NodeOp, axis: int, what: str) -> GlowError:
 
 
 def aligned(op: NodeOp, placed: Sequence[Placed]) -> dict[int, PaddedAxis]:
-    """The padded axes of a result, on which no operand has elements of its own behind the end."""
+    """The padded axes of a result, on which no operand has elements of its own beyond the end."""
     found: dict[int, PaddedAxis] = {}
     for each in placed:
         found |= each.value.axes
@@ -74,6 +91,6 @@ def combined(
     """The result whose elements are a function of one element of each operand."""
     axes = aligned(op, placed)
     values = [each.value for each in placed]
-    behind = {axis: of([one.at(axis) for one in values]) for axis in axes}
+    beyond = {axis: of([one.at(axis) for one in values]) for axis in axes}
     corner = of([one.everywhere for one in values])
-    return PaddedValue(axes, of([one.inside for one in values]), behind, corner)
+    return PaddedValue(axes, of([one.inside for one in values]), beyond, corner)

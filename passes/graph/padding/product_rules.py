@@ -1,7 +1,7 @@
 """The rules of nodes that multiply matrices.
 
 Rows of the result are computed from rows of the left operand, columns from columns of the right
-one. What is summed over may be padded where one factor is zero behind its end, and the other a
+one. What is summed over may be padded where one factor is zero beyond its end, and the other a
 number: after a softmax with a mask, for one.
 """
 
@@ -23,14 +23,14 @@ Values = Sequence[PaddedValue]
 def _check_summed(
     op: NodeOp, left: tuple[PaddedValue, int], right: tuple[PaddedValue, int]
 ) -> None:
-    """Refuse sums over a padded axis of products that are not zero behind its end."""
+    """Refuse sums over a padded axis of products that are not zero beyond its end."""
     (first, row), (second, column) = left, right
     if row not in first.axes and column not in second.axes:
         return
     axis = row if row in first.axes else column
     if first.axes.get(row) != second.axes.get(column):
         raise refusal(op, axis, "sums products with other elements over")
-    ends = first.behind[row], second.behind[column]
+    ends = first.beyond[row], second.beyond[column]
     if not (ZERO in ends and all(one.is_finite for one in ends)):
         raise refusal(op, axis, "sums over")
 
@@ -62,8 +62,8 @@ def _result(op: NodeOp, operands: Values, placed: Sequence[Placed]) -> Values:
     axes = aligned(op, placed)
     finite = all(value.outside.is_finite for value in operands)
     outside = MODERATE if finite else UNKNOWN
-    behind = {axis: _sum_at(axis, placed, outside) for axis in axes}
-    return [PaddedValue(axes, MODERATE, behind, outside)]
+    beyond = {axis: _sum_at(axis, placed, outside) for axis in axes}
+    return [PaddedValue(axes, MODERATE, beyond, outside)]
 
 
 def _sum_at(axis: int, placed: Sequence[Placed], otherwise: Range) -> Range:
@@ -97,8 +97,8 @@ def _fully_connected(op: NodeOp, operands: Values) -> Values:
     if isinstance(op, glow.DynamicMatmulOp) and view.string("granularity") != "row":
         raise refusal(op, next(iter(value.axes)), "quantizes by the range of all of")
     outside = MODERATE if value.outside.is_finite else UNKNOWN
-    behind = dict.fromkeys(value.axes, outside)
-    return [PaddedValue(value.axes, MODERATE, behind, outside)]
+    beyond = dict.fromkeys(value.axes, outside)
+    return [PaddedValue(value.axes, MODERATE, beyond, outside)]
 
 
 def _attention(op: NodeOp, operands: Values) -> Values:
@@ -123,7 +123,7 @@ def _attention(op: NodeOp, operands: Values) -> Values:
     ]
     axes = aligned(op, placed)
     finite = all(one.outside.is_finite for one in operands[:3])
-    mask_rows = [one for one in placed[3:] for one in one.value.behind.values()]
+    mask_rows = [one for one in placed[3:] for one in one.value.beyond.values()]
     finite = finite and all(one.is_finite for one in mask_rows)
     outside = MODERATE if finite else UNKNOWN
     return [PaddedValue(axes, MODERATE, dict.fromkeys(axes, outside), outside)]
@@ -142,8 +142,8 @@ def _check_masked(
     if rows[0] != rows[1]:
         raise refusal(op, axis, "sums products with other elements over")
     last = len(shape_of(op.inputs[3])) - 1 if mask else -1
-    is_masked = mask and mask.axes.get(last) == rows[0] and mask.behind[last].is_masked
-    if not is_masked or not values.behind[axis].is_finite:
+    is_masked = mask and mask.axes.get(last) == rows[0] and mask.beyond[last].is_masked
+    if not is_masked or not values.beyond[axis].is_finite:
         raise refusal(op, axis, "normalizes over what is not masked of")
 
 

@@ -6,12 +6,13 @@ or refuses. What has no rule may not see padding at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
 from glow.dialects import glow
-from glow.dialects.function_attributes import PADDED_AXES
+from glow.dialects.function_attributes import TRUE_IN_PADDING
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weights import Array, constant_value
@@ -27,17 +28,12 @@ from glow.passes.graph.padding.element_range import (
     range_of,
 )
 from glow.passes.graph.padding.movement_rules import MOVEMENT_RULES
-from glow.passes.graph.padding.padded_value import PaddedAxis, PaddedValue
-from glow.passes.graph.padding.placing import Placed, axes_in, combined, refusal
+from glow.passes.graph.padding.padded_value import PaddedValue, marked_forms
+from glow.passes.graph.padding.placing import Placed, combined, marked_axes, refusal
 from glow.passes.graph.padding.product_rules import PRODUCT_RULES
 
 MAX_ELEMENTS = 1 << 20
 """Constants of no more elements are read; larger ones are weights of moderate size."""
-
-
-def marked_axes(op: Operation) -> tuple[int, ...]:
-    """The axes of a constant or a repeated value that depend on the padded size."""
-    return axes_in(op.attributes.get(PADDED_AXES))
 
 
 def padded_results(
@@ -46,7 +42,7 @@ def padded_results(
     """The results of a node; raises GlowError where padding changes one of them."""
     if isinstance(op, glow.ConstantOp | glow.SplatOp):
         return [_stored(op)]
-    if not (any(one.axes for one in operands) or marked_axes(op)):
+    if not (any(one.axes for one in operands) or marked_axes(op.attributes)):
         inside = MODERATE
         if isinstance(op, ELEMENTWISE) and not op.is_quantized:
             inside = elementwise(op, [one.inside for one in operands])
@@ -61,18 +57,18 @@ def padded_results(
 
 
 def _stored(op: glow.ConstantOp | glow.SplatOp) -> PaddedValue:
-    """A constant; one that depends on the padded size has its first elements for a shorter one."""
-    shape, axes = shape_of(op.result), marked_axes(op)
-    padded = {axis: PaddedAxis(shape[axis]) for axis in axes}
+    """A constant; one that depends on the padded size has elements of it for a shorter one."""
+    shape, axes = shape_of(op.result), marked_axes(op.attributes)
+    padded = marked_forms(shape, axes)
     if isinstance(op, glow.SplatOp):
         same = Range(float(op.number), float(op.number))
         return PaddedValue(padded, same, dict.fromkeys(axes, same), same)
     table = None if is_quantized(op.result.type) else _small_value(op)
     if table is None:
         return PaddedValue(padded, MODERATE, dict.fromkeys(axes, MODERATE), MODERATE)
-    behind = {axis: range_of(_behind(table, axis, axes)) for axis in axes}
+    beyond = {axis: range_of(_beyond(table, axis, axes)) for axis in axes}
     whole = range_of(table)
-    return PaddedValue(padded, whole if not axes else MODERATE, behind, whole)
+    return PaddedValue(padded, whole if not axes else MODERATE, beyond, whole)
 
 
 def _small_value(op: glow.ConstantOp) -> Array | None:
@@ -82,16 +78,19 @@ def _small_value(op: glow.ConstantOp) -> Array | None:
     return constant_value(op.result) if size <= MAX_ELEMENTS else None
 
 
-def _behind(table: Array, axis: int, axes: Sequence[int]) -> Array:
-    """What stands behind the end of an axis and before those of others, at any length."""
+def _beyond(table: Array, axis: int, axes: Mapping[int, bool]) -> Array:
+    """What stands beyond the end of an axis and inside of others, at any length."""
     import numpy as np
 
     places = np.indices(table.shape, sparse=True)
-    others = [places[other] for other in axes if other != axis]
-    last = np.zeros((1,) * table.ndim, np.int64)
-    for other in others:
-        last = np.maximum(last, other)
-    return table[np.broadcast_to(places[axis] > last, table.shape)]
+    depths = {  # How many elements are between each and the padded end.
+        one: places[one] if front else table.shape[one] - 1 - places[one]
+        for one, front in axes.items()
+    }
+    inside = np.full((1,) * table.ndim, table.shape[axis] - 1)
+    for one, depth in depths.items():
+        inside = inside if one == axis else np.minimum(inside, depth)
+    return table[np.broadcast_to(depths[axis] < inside, table.shape)]
 
 
 def _elementwise(op: NodeOp, operands: Sequence[PaddedValue]) -> PaddedValue:
@@ -104,24 +103,28 @@ def _elementwise(op: NodeOp, operands: Sequence[PaddedValue]) -> PaddedValue:
     def of(ranges: Sequence[Range]) -> Range:
         return MODERATE if op.is_quantized else elementwise(op, ranges)
 
-    return combined(op, placed, of)
+    result = combined(op, placed, of)
+    if TRUE_IN_PADDING not in op.attributes:
+        return result
+    true = Range(1, 1)
+    return replace(result, beyond=dict.fromkeys(result.axes, true), corner=true)
 
 
 def _softmax(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue]:
     (value,) = operands
     axis = op.attributes_view().int("axis")
     is_log = isinstance(op, glow.LogSoftmaxOp)
-    if axis in value.axes and not value.behind[axis].is_masked:
+    if axis in value.axes and not value.beyond[axis].is_masked:
         raise refusal(op, axis, "normalizes over what is not masked of")
     shares = Range(MODERATE.low, 0) if is_log else SHARES
-    behind = {
+    beyond = {
         other: UNKNOWN if _may_be_empty(one) else shares
-        for other, one in value.behind.items()
+        for other, one in value.beyond.items()
     }
-    corner = joined([shares, *behind.values()])
+    corner = joined([shares, *beyond.values()])
     if axis in value.axes:
-        behind[axis] = Range(float("-inf"), 0) if is_log else ZERO
-    return [PaddedValue(value.axes, MODERATE, behind, corner)]
+        beyond[axis] = Range(float("-inf"), 0) if is_log else ZERO
+    return [PaddedValue(value.axes, MODERATE, beyond, corner)]
 
 
 def _may_be_empty(one: Range) -> bool:
@@ -134,7 +137,7 @@ def _reduce(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue
     attributes = op.attributes_view()
     axes = attributes.ints("axes")
     for axis in axes:
-        if axis in value.axes and not _is_neutral(op, value.behind[axis]):
+        if axis in value.axes and not _is_neutral(op, value.beyond[axis]):
             raise refusal(op, axis, "reduces")
     rest = _without(value, axes, attributes.has("keepdims"))
     return [_of_axes(rest, lambda one: _reduced(op, one))]
@@ -184,9 +187,9 @@ def _without(value: PaddedValue, axes: Sequence[int], keep: bool) -> PaddedValue
 
 
 def _of_axes(value: PaddedValue, of: Callable[[Range], Range]) -> PaddedValue:
-    """The value whose elements behind the ends are functions of rows."""
-    behind = {axis: of(one) for axis, one in value.behind.items()}
-    return PaddedValue(value.axes, MODERATE, behind, of(value.everywhere))
+    """The value whose elements beyond the ends are functions of rows."""
+    beyond = {axis: of(one) for axis, one in value.beyond.items()}
+    return PaddedValue(value.axes, MODERATE, beyond, of(value.everywhere))
 
 
 def _layer_norm(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue]:
@@ -236,9 +239,13 @@ def _cumulative(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedV
     (value,) = operands
     attributes = op.attributes_view()
     axis = attributes.int("axis")
-    if axis in value.axes and attributes.has("reverse"):
-        raise refusal(op, axis, "begins at the end of")
-    return [_moderate(value)]
+    form = value.axes.get(axis)
+    if form is None or form.at_front == attributes.has("reverse"):
+        return [_moderate(value)]
+    if attributes.string("kind") != "sum" or value.beyond[axis].number != 0:
+        raise refusal(op, axis, "begins at the padding of")
+    result = _moderate(value)
+    return [replace(result, beyond={**result.beyond, axis: ZERO})]
 
 
 def _top_k(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue]:

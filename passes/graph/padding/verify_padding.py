@@ -1,7 +1,7 @@
 """Whether inputs may be padded with zeros: whether all that is kept stays as it is.
 
 Arguments, and constants that depend on a padded size, say which of their axes are padded. The
-pass follows them to the results, which say it then; a node that mixes what stands behind the end
+pass follows them to the results, which say it then; a node that mixes what stands beyond the end
 of an axis with what stands before it is an error that names both.
 
     func.func @main(%x: tensor<2x8xf32> {glow.padded_axes = array<i64: 0>}, ...)
@@ -12,20 +12,18 @@ of an axis with what stands before it is an error that names both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from glow.dialects.attributes import ints_attr
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import PADDED_AXES
 from glow.dialects.locations import place_of
 from glow.dialects.node import NodeOp, node_name
 from glow.passes.graph.padding.padded_value import PaddedValue, padded_input
-from glow.passes.graph.padding.placing import axes_in
+from glow.passes.graph.padding.placing import marked_axes, marks
 from glow.passes.graph.padding.rules import padded_results
 from glow.passes.rewriting.contract import GraphPass
 
@@ -52,19 +50,18 @@ def follow_padding(function: FuncOp) -> PaddedValues:
     return found
 
 
-def argument_axes(function: FuncOp) -> list[tuple[int, ...]]:
-    """The padded axes of each argument."""
+def argument_axes(function: FuncOp) -> list[dict[int, bool]]:
+    """The padded axes of each argument, and whether each is padded at its front."""
     given = function.arg_attrs
     if given is None:
-        return [()] * len(function.body.block.args)
-    return [axes_in(each.data.get(PADDED_AXES)) for each in given]
+        return [{}] * len(function.body.block.args)
+    return [marked_axes(each.data) for each in given]
 
 
-def set_axes(function: FuncOp, axes: Sequence[Sequence[int]], of: str) -> None:
+def set_axes(function: FuncOp, axes: Sequence[Mapping[int, bool]], of: str) -> None:
     """Write the padded axes of arguments (`arg_attrs`) or results (`res_attrs`)."""
     if any(axes):
-        entries = [{PADDED_AXES: ints_attr(*some)} if some else {} for some in axes]
-        function.properties[of] = ArrayAttr(map(DictionaryAttr, entries))
+        function.properties[of] = ArrayAttr(DictionaryAttr(marks(one)) for one in axes)
 
 
 def _check_unpadded(op: Operation, found: PaddedValues) -> None:
@@ -103,5 +100,6 @@ class VerifyPaddingPass(GraphPass):
                 found = follow_padding(function)
                 last = function.body.block.last_op
                 values = last.operands if last else ()
-                axes = [sorted(found[value].axes) for value in values]
+                forms = [found[value].axes.items() for value in values]
+                axes = [{axis: form.at_front for axis, form in one} for one in forms]
                 set_axes(function, axes, "res_attrs")

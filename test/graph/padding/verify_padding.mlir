@@ -97,3 +97,81 @@ func.func @repeated(%mask: tensor<1x8xf32> {glow.padded_axes = array<i64: 1>}, %
   %y = glow.mul %scores, %all : tensor<8x8xf32>
   func.return %y : tensor<8x8xf32>
 }
+
+// -----
+
+// A past that is padded at its front: new keys are joined to it, and the mask hides what is before.
+// CHECK-LABEL: @past
+// CHECK-SAME: -> (tensor<1x4xf32>, tensor<9x4xf32> {glow.front_padded_axes = array<i64: 0>})
+func.func @past(%x: tensor<1x4xf32>, %keys: tensor<8x4xf32> {glow.front_padded_axes = array<i64: 0>}, %mask: tensor<9xi1> {glow.front_padded_axes = array<i64: 0>}) -> (tensor<1x4xf32>, tensor<9x4xf32>) {
+  %all = glow.concat %keys, %x axis 0 : tensor<9x4xf32>
+  %zero = glow.splat 0.0 : tensor<f32>
+  %lowest = glow.splat -3.0e38 : tensor<f32>
+  %added = glow.select %mask, %zero, %lowest : tensor<9xf32>
+  %row = glow.reshape %added : tensor<1x9xf32>
+  %y = glow.attention %x, %all, %all, %row : tensor<1x4xf32>
+  func.return %y, %all : tensor<1x4xf32>, tensor<9x4xf32>
+}
+
+// -----
+
+// A causal mask is the same for its last rows and columns.
+// CHECK-LABEL: @causal_past
+// CHECK-SAME: -> tensor<2x4xf32>
+func.func @causal_past(%x: tensor<2x4xf32>, %keys: tensor<2x4xf32> {glow.front_padded_axes = array<i64: 0>}, %mask: tensor<1x4xf32> {glow.front_padded_axes = array<i64: 1>}) -> tensor<2x4xf32> {
+  %all = glow.concat %keys, %x axis 0 : tensor<4x4xf32>
+  %later = glow.constant dense<[[0.0, 0.0, 0.0, -1.0e9], [0.0, 0.0, 0.0, 0.0]]> : tensor<2x4xf32> {glow.front_padded_axes = array<i64: 1>}
+  %one = glow.splat 1.0 : tensor<f32>
+  %hidden = glow.sub %mask, %one : tensor<1x4xf32>
+  %large = glow.splat 1.0e5 : tensor<f32>
+  %low = glow.mul %hidden, %large : tensor<1x4xf32>
+  %both = glow.add %low, %later : tensor<2x4xf32>
+  %scores = glow.matmul %x, %all transpose_rhs : tensor<2x4xf32>
+  %masked = glow.add %scores, %both : tensor<2x4xf32>
+  %shares = glow.softmax %masked axis 1 : tensor<2x4xf32>
+  %y = glow.matmul %shares, %all : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}
+
+// -----
+
+// Places that the mask counts: zeros at the front add nothing. The last element is always there.
+// CHECK-LABEL: @places
+// CHECK-SAME: -> (tensor<8x2xf32> {glow.front_padded_axes = array<i64: 0>}, tensor<1x2xf32>)
+func.func @places(%mask: tensor<8xi64> {glow.front_padded_axes = array<i64: 0>}, %table: tensor<99x2xf32>) -> (tensor<8x2xf32>, tensor<1x2xf32>) {
+  %places = glow.cumulative %mask kind "sum" axis 0 : tensor<8xi64>
+  %rows = glow.gather %table, %places : tensor<8x2xf32>
+  %last = glow.slice %rows starts [7, 0] sizes [1, 2] steps [1, 1] : tensor<1x2xf32>
+  func.return %rows, %last : tensor<8x2xf32>, tensor<1x2xf32>
+}
+
+// -----
+
+// Sums that begin at the end do not meet what is before the front; a longer part of a table is
+// padded with its elements.
+// CHECK-LABEL: @backwards
+// CHECK-SAME: -> (tensor<8xf32> {glow.front_padded_axes = array<i64: 0>})
+func.func @backwards(%x: tensor<8xf32> {glow.front_padded_axes = array<i64: 0>}, %table: tensor<9xf32>) -> tensor<8xf32> {
+  %log = glow.log %x : tensor<8xf32>
+  %sums = glow.cumulative %log kind "sum" axis 0 reverse : tensor<8xf32>
+  %part = glow.slice %table starts [1] sizes [8] steps [1] {glow.front_padded_axes = array<i64: 0>} : tensor<8xf32>
+  %y = glow.add %sums, %part : tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
+// -----
+
+// What compares with a count is known to hold for all that padding adds.
+// CHECK-LABEL: @counted
+// CHECK-SAME: -> tensor<2x4xf32>
+func.func @counted(%x: tensor<2x4xf32>, %keys: tensor<8x4xf32> {glow.front_padded_axes = array<i64: 0>}, %count: tensor<1xi64>) -> tensor<2x4xf32> {
+  %places = glow.constant dense<[-7, -6, -5, -4, -3, -2, -1, 0]> : tensor<8xi64> {glow.front_padded_axes = array<i64: 0>}
+  %first = glow.neg %count : tensor<1xi64>
+  %hidden = glow.less %places, %first {glow.true_in_padding} : tensor<8xi1>
+  %zero = glow.splat 0.0 : tensor<f32>
+  %lowest = glow.splat -3.0e38 : tensor<f32>
+  %added = glow.select %hidden, %lowest, %zero : tensor<8xf32>
+  %row = glow.reshape %added : tensor<1x8xf32>
+  %y = glow.attention %x, %keys, %keys, %row : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}

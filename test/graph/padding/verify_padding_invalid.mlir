@@ -138,3 +138,58 @@ func.func @merged(%x: tensor<2x8xf32> {glow.padded_axes = array<i64: 1>}) -> ten
   // expected-error @+1 {{axis 0 of result 0 has padding between elements that are kept}}
   func.return %y : tensor<16xf32>
 }
+
+// -----
+
+// At its front a past is padded with what stands between the new key and the others.
+func.func @between(%x: tensor<1x4xf32>, %keys: tensor<8x4xf32> {glow.front_padded_axes = array<i64: 0>}) -> tensor<9x4xf32> {
+  // expected-error @+1 {{glow.concat joins tensors along axis 0}}
+  %all = glow.concat %x, %keys axis 0 : tensor<9x4xf32>
+  func.return %all : tensor<9x4xf32>
+}
+
+// -----
+
+// The mask is padded behind its end, the keys at their front.
+func.func @other_end(%x: tensor<1x4xf32>, %keys: tensor<8x4xf32> {glow.front_padded_axes = array<i64: 0>}, %mask: tensor<1x8xf32> {glow.padded_axes = array<i64: 1>}) -> tensor<1x4xf32> {
+  %scores = glow.matmul %x, %keys transpose_rhs : tensor<1x8xf32>
+  // expected-error @+1 {{glow.add joins other elements to those of axis 1}}
+  %masked = glow.add %scores, %mask : tensor<1x8xf32>
+  %shares = glow.softmax %masked axis 1 : tensor<1x8xf32>
+  %y = glow.matmul %shares, %keys : tensor<1x4xf32>
+  func.return %y : tensor<1x4xf32>
+}
+
+// -----
+
+// The same comparison, of which nobody knows whether it holds.
+func.func @uncounted(%x: tensor<2x4xf32>, %keys: tensor<8x4xf32> {glow.front_padded_axes = array<i64: 0>}, %count: tensor<1xi64>) -> tensor<2x4xf32> {
+  %places = glow.constant dense<[-7, -6, -5, -4, -3, -2, -1, 0]> : tensor<8xi64> {glow.front_padded_axes = array<i64: 0>}
+  %first = glow.neg %count : tensor<1xi64>
+  %hidden = glow.less %places, %first : tensor<8xi1>
+  %zero = glow.splat 0.0 : tensor<f32>
+  %lowest = glow.splat -3.0e38 : tensor<f32>
+  %added = glow.select %hidden, %lowest, %zero : tensor<8xf32>
+  %row = glow.reshape %added : tensor<1x8xf32>
+  // expected-error @+1 {{glow.attention normalizes over what is not masked of axis 0}}
+  %y = glow.attention %x, %keys, %keys, %row : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}
+
+// -----
+
+func.func @first(%x: tensor<8x2xf32> {glow.front_padded_axes = array<i64: 0>}) -> tensor<1x2xf32> {
+  // expected-error @+1 {{glow.slice takes more than the last element of axis 0}}
+  %y = glow.slice %x starts [0, 0] sizes [1, 2] steps [1, 1] : tensor<1x2xf32>
+  func.return %y : tensor<1x2xf32>
+}
+
+// -----
+
+// Nothing says that the elements before the front are zero.
+func.func @sums(%x: tensor<8xf32> {glow.front_padded_axes = array<i64: 0>}) -> tensor<8xf32> {
+  %cos = glow.cos %x : tensor<8xf32>
+  // expected-error @+1 {{glow.cumulative begins at the padding of axis 0}}
+  %y = glow.cumulative %cos kind "sum" axis 0 : tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}

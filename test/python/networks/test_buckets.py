@@ -101,10 +101,12 @@ REFUSED = {
         "s = Shape(x)  n = Gather<axis = 0>(s, axes)  f = Cast<to = 1>(n)  y = Div(x, f)",
         "has other contents for other sizes",
     ),
-    "last row": (
-        "(float[N, 3] x) => (float[1, 3] y)",
-        "last = Constant<value_ints = [-1]>()  y = Gather<axis = 0>(x, last)",
-        "'N' has no buckets",
+    "first and last row": (
+        "(float[N, 3] x) => (float[1, 3] y, float[1, 3] z)",
+        "last = Constant<value_ints = [-1]>()  y = Gather<axis = 0>(x, last)"
+        "  z = Gather<axis = 0>(x, axes)",
+        "'N' has no buckets: glow.slice has other contents for other sizes (at node 'y'); "
+        "at its front: glow.slice has other contents for other sizes (at node 'z')",
     ),
     "a square": (
         "(float[N, 3] x) => (float[M] y)",
@@ -146,6 +148,22 @@ ALLOWED = {
     "first row": (
         "(float[N, 3] x) => (float[1, 3] y, float[1, 3] z)",
         "y = Gather<axis = 0>(x, axes)  z = Slice(x, axes, ones, axes)",
+    ),
+    "last row": (
+        "(float[N, 3] x) => (float[1, 3] y)",
+        "y = Gather<axis = 0>(x, last)",
+    ),
+    "sums behind each": (
+        "(float[N, 3] x) => (float[N, 3] y)",
+        "y = CumSum<reverse = 1>(x, zero)",
+    ),
+    "a new row": (
+        "(float[N, 3] x, float[1, 3] b) => (float[M, 3] y)",
+        "y = Concat<axis = 0>(x, b)",
+    ),
+    "rows before": (
+        "(float[N, 3] x, float[1, 3] b) => (float[M, 3] y)",
+        "y = Concat<axis = 0>(b, x)",
     ),
     "layer norm by hand": (
         "(float[N, 3] x) => (float[N, 3] y)",
@@ -237,8 +255,16 @@ def test_buckets_that_are_none(buckets, message):
 
 
 def test_a_closed_model_has_no_buckets():
+    closed = model_of("(float[2, 3] x) => (float[2, 3] y)", "y = Neg(x)")
     with pytest.raises(GlowError, match="'N': the model has none"):
-        compiler.compile(ROWS, input_shapes={"N": 2}, buckets={"N": [4]})
+        compiler.compile(closed, buckets={"N": [4]})
+
+
+def test_sizes_without_buckets_may_be_fixed():
+    model = model_of("(float[N, M] x) => (float[N, M] y)", "y = Neg(x)")
+    found = compiler.compile(model, input_shapes={"M": 3, "N": 2}, buckets={"N": [4]})
+    assert found.inputs[0].shape == ("N", 3)
+    assert found(np.ones((3, 3), np.float32)).shape == (3, 3)
 
 
 def test_a_later_word_does_not_see_padding():

@@ -1,0 +1,214 @@
+"""Language models whose past grows: it is padded at its front, so that few programs serve it."""
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper, parser
+
+import glow
+from glow import compiler
+from glow.bucketing.bucketed_model import padded
+from glow.dialects.errors import GlowError
+from glow.open_sizes import Margins, PaddedSize
+
+STEP = """<ir_version: 9, opset_import: ["" : 18]>
+step (float[1, new, 4] x, float[1, past, 4] keys, int64[1, total] mask)
+  => (float[1, new, 4] y, float[1, total, 4] present)
+  <int64[1] axis = {1}, float one = {1}, float big = {1e9}>
+{
+  present = Concat<axis = 1>(keys, x)
+  turned = Transpose<perm = [0, 2, 1]>(present)
+  scores = MatMul(x, turned)
+  kept = Cast<to = 1>(mask)
+  rows = Unsqueeze(kept, axis)
+  less = Sub(rows, one)
+  low = Mul(less, big)
+  masked = Add(scores, low)
+  shares = Softmax<axis = -1>(masked)
+  y = MatMul(shares, present)
+}"""
+"""Attention of new words to a past and to themselves."""
+
+BUCKETS = {"past": [4, 9]}
+
+
+def step_model():
+    return parser.parse_model(STEP).SerializeToString()
+
+
+def test_a_growing_past_takes_few_programs():
+    model = compiler.compile(step_model(), buckets=BUCKETS, threads=1)
+    free = compiler.compile(step_model(), backend="interpreter")
+    padding = model.signature.padding
+    assert padding.sizes == {"past": PaddedSize((4, 9), True, ("total",))}
+    assert padding.cuts == ((), ((1, "past"),))
+    random = np.random.default_rng(0)
+    past = np.zeros((1, 0, 4), np.float32)
+    for length in range(10):
+        x = random.standard_normal((1, 1, 4)).astype(np.float32)
+        mask = np.ones((1, length + 1), np.int64)
+        mask[0, : length // 3] = 0
+        found, wanted = model(x, past, mask), free(x, past, mask)
+        for one, other in zip(found, wanted, strict=True):
+            assert one.shape == other.shape
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
+        past = found[1]
+    assert len(model.programs()) == 2
+    with pytest.raises(GlowError, match="past = 10 is beyond the largest bucket, 9"):
+        model(x, past, np.ones((1, 11), np.int64))
+
+
+def test_many_programs_are_told_of():
+    model = compiler.compile(step_model(), backend="interpreter")
+    x = np.zeros((1, 1, 4), np.float32)
+
+    def call(length):
+        past = np.zeros((1, length, 4), np.float32)
+        model(x, past, np.ones((1, length + 1), np.int64))
+
+    for length in range(7):
+        call(length)
+    with pytest.warns(
+        UserWarning, match=r"8 programs .* differ in past, total; buckets="
+    ) as told:
+        for length in range(7, 12):
+            call(length)
+    assert len(told) == 1
+
+
+def test_a_past_and_new_words_may_both_be_padded():
+    buckets = {"past": [4, 9], "new": [1, 3]}
+    model = compiler.compile(step_model(), backend="interpreter", buckets=buckets)
+    free = compiler.compile(step_model(), backend="interpreter")
+    assert model.signature.padding.sizes["new"] == PaddedSize((1, 3), False, ("total",))
+    random = np.random.default_rng(1)
+    for length, new in ((3, 2), (9, 1), (1, 3), (5, 2), (4, 2)):
+        x, past = (
+            random.standard_normal((1, size, 4)).astype(np.float32)
+            for size in (new, length)
+        )
+        mask = np.ones((1, length + new), np.int64)
+        found, wanted = model(x, past, mask), free(x, past, mask)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
+
+
+def test_a_known_model_keeps_how_it_is_padded(tmp_path):
+    path = tmp_path / "step.onnx"
+    path.write_bytes(step_model())
+    first = glow.compile(path, buckets=BUCKETS)
+    assert glow.compile(path, buckets=BUCKETS).signature == first.signature
+
+
+UNMASKED = STEP.replace("Softmax<axis = -1>(masked)", "Softmax<axis = -1>(scores)")
+BEHIND = STEP.replace("(keys, x)", "(x, keys)")
+
+
+def test_what_is_not_masked_is_refused():
+    model = parser.parse_model(UNMASKED).SerializeToString()
+    with pytest.raises(GlowError, match=r"at its front: .* not masked of axis 2"):
+        compiler.compile(model, buckets=BUCKETS)
+
+
+def test_a_past_behind_new_words_is_padded_behind():
+    model = compiler.compile(
+        parser.parse_model(BEHIND).SerializeToString(), buckets=BUCKETS
+    )
+    assert not model.signature.padding.sizes["past"].at_front
+
+
+HEADS, GROUPS, SIZE, WORDS = 4, 2, 16, 32
+
+
+def grouped_model():
+    """One attention as onnxruntime-genai writes it: lengths are counted by the mask."""
+    random = np.random.default_rng(2)
+    width = (HEADS + 2 * GROUPS) * SIZE
+    constants = {
+        "axis": np.array([1]),
+        "one": np.array(1),
+        "end": np.array(1),
+        "cos": random.random((WORDS, SIZE // 2), np.float32),
+        "sin": random.random((WORDS, SIZE // 2), np.float32),
+    }
+    nodes = [
+        helper.make_node("ReduceSum", ["mask", "axis"], ["count"], keepdims=0),
+        helper.make_node("Sub", ["count", "one"], ["last"]),
+        helper.make_node("Cast", ["last"], ["lengths"], to=TensorProto.INT32),
+        helper.make_node("Shape", ["mask"], ["sizes"]),
+        helper.make_node("Gather", ["sizes", "end"], ["size"]),
+        helper.make_node("Cast", ["size"], ["whole"], to=TensorProto.INT32),
+        helper.make_node(
+            "GroupQueryAttention",
+            ["x", "", "", "keys", "values", "lengths", "whole", "cos", "sin"],
+            ["y", "new_keys", "new_values"],
+            domain="com.microsoft",
+            num_heads=HEADS,
+            kv_num_heads=GROUPS,
+            do_rotary=1,
+        ),
+    ]
+    cache = ["batch", GROUPS, "past", SIZE]
+    infos = [
+        helper.make_tensor_value_info(name, kind, shape)
+        for name, kind, shape in (
+            ("x", TensorProto.FLOAT, ["batch", "new", width]),
+            ("mask", TensorProto.INT64, ["batch", "total"]),
+            ("keys", TensorProto.FLOAT, cache),
+            ("values", TensorProto.FLOAT, cache),
+            ("y", TensorProto.FLOAT, ["batch", "new", HEADS * SIZE]),
+            ("new_keys", TensorProto.FLOAT, ["batch", GROUPS, "total", SIZE]),
+            ("new_values", TensorProto.FLOAT, ["batch", GROUPS, "total", SIZE]),
+        )
+    ]
+    stored = [numpy_helper.from_array(one, name) for name, one in constants.items()]
+    graph = helper.make_graph(nodes, "decoder", infos[:4], infos[4:], stored)
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+
+def test_group_query_attention_counts_what_the_mask_has():
+    runtime = pytest.importorskip("onnxruntime")
+    source = grouped_model().SerializeToString()
+    fixed = {"batch": 1, "new": 1}
+    model = compiler.compile(source, input_shapes=fixed, buckets={"past": [6, 20]})
+    peer = runtime.InferenceSession(source)
+    random = np.random.default_rng(3)
+    shape = 1, 1, (HEADS + 2 * GROUPS) * SIZE
+    for length in (1, 2, 5, 6, 7, 13, 20):
+        inputs = {
+            "x": random.standard_normal(shape).astype(np.float32),
+            "mask": np.ones((1, length + 1), np.int64),
+            "keys": random.standard_normal((1, GROUPS, length, SIZE)).astype(
+                np.float32
+            ),
+            "values": random.standard_normal((1, GROUPS, length, SIZE)).astype(
+                np.float32
+            ),
+        }
+        wanted = peer.run(None, inputs)
+        for one, other in zip(model.run(inputs).values(), wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
+    assert len(model.programs()) == 2
+
+
+def test_sizes_that_no_trial_finds_are_asked_for():
+    source = grouped_model().SerializeToString()
+    with pytest.raises(GlowError) as caught:
+        compiler.compile(source, buckets={"past": [6, 20]})
+    line = caught.value.one_line()
+    assert "give batch, new, total with input_shapes or --shape" in line
+
+
+def test_memory_of_padded_inputs_is_taken_again():
+    ones = np.ones((2, 3), np.float32)
+    before = padded(ones, [Margins(), Margins(2)], None)
+    np.testing.assert_array_equal(before.array, np.pad(ones, ((0, 0), (2, 0))))
+    longer = padded(np.ones((2, 4), np.float32), [Margins(), Margins(1)], before)
+    assert longer.array is before.array
+    np.testing.assert_array_equal(longer.array[:, :1], 0)
+    shorter = padded(ones, [Margins(), Margins(2)], longer)
+    assert shorter.array is not before.array
+    np.testing.assert_array_equal(shorter.array, np.pad(ones, ((0, 0), (2, 0))))
+    other = padded(ones.astype(np.float64), [Margins(), Margins(2)], shorter)
+    assert other.array.dtype == np.float64
+    assert padded(ones, [Margins(), Margins()], shorter).array is ones
