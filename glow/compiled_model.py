@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import FilledOutput
 from glow.runtime.buffers import IN_PLACE_BYTES
 from glow.tensor_info import Signature, TensorInfo
 
@@ -37,6 +38,28 @@ class LimitedFunction(Protocol):
         threads: int | None = None,
     ) -> None:
         """Runs on the memory of arrays."""
+        ...
+
+
+class FillingFunction(Protocol):
+    """Code before which inputs are written into outputs, and which does not read them."""
+
+    @property
+    def filled(self) -> Sequence[FilledOutput]:
+        """Which inputs, and where."""
+        ...
+
+    def new_results(self) -> list[Array]:
+        """Arrays for outputs, of whatever numbers."""
+        ...
+
+    def run_filled(
+        self,
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        threads: int | None = None,
+    ) -> None:
+        """Runs on the memory of arrays, when the inputs are in the outputs."""
         ...
 
 
@@ -118,6 +141,12 @@ class CompiledModel:
     def outputs(self) -> tuple[TensorInfo, ...]:
         """The outputs in order."""
         return self.signature.outputs
+
+    @property
+    def filling(self) -> FillingFunction | None:
+        """The code, if it leaves it to calls to write inputs into outputs."""
+        is_filled = bool(getattr(self.function, "filled", ()))
+        return cast("FillingFunction", self.function) if is_filled else None
 
     @property
     def variables(self) -> Mapping[str, Array]:

@@ -130,6 +130,11 @@ class Padding:
     cuts: tuple[Cut, ...]
     """What is cut off, for each output."""
 
+    @property
+    def names(self) -> set[str]:
+        """The open sizes that are padded, or grow along with one that is."""
+        return {name for one, size in self.sizes.items() for name in (one, *size.along)}
+
     def margins(self, known: Mapping[str, int]) -> dict[str, Margins]:
         """What is added to each open size that is padded, by its name, for sizes of a call."""
         found: dict[str, Margins] = {}
@@ -309,19 +314,11 @@ def padded_shapes(
     """The shapes that inputs are padded to; `sizes` are theirs, where somebody knows them."""
     known = padded_sizes(infos, padding, shapes) if sizes is None else sizes
     added = padding.margins(known)
-    return [
-        tuple(
-            size + sum(margins)
-            for size, margins in zip(shape, margins_of(info, added), strict=True)
-        )
-        for info, shape in zip(infos, shapes, strict=True)
-    ]
-
-
-def margins_of(info: OpenTensorInfo, added: Mapping[str, Margins]) -> list[Margins]:
-    """What is added to each axis of an input, of what is added to open sizes."""
     none = Margins()
     return [
-        added.get(size, none) if isinstance(size, str) else none
-        for size in info.shape or ()
+        tuple(
+            size + sum(added.get(str(name), none))
+            for name, size in zip(info.shape or (), shape, strict=True)
+        )
+        for info, shape in zip(infos, shapes, strict=True)
     ]

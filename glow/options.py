@@ -74,6 +74,8 @@ class CompileOptions:
     """Times the bytes of all weights, what weights that are transformed for an algorithm may
     take in addition (64 MB are always free, 8 in bundles)."""
 
+    fills_outputs: bool = False
+    """Whether a call may write inputs into outputs itself, where they go nowhere else."""
     shares_constants: bool = False
     """Whether programs of the same weights, for other sizes, have them in common."""
     free_weight_bytes: int = FREE_BYTES
@@ -121,7 +123,13 @@ class CompileOptions:
 
     def for_shapes(self, shapes: InputShapes) -> CompileOptions:
         """The options of one of several programs, that for inputs of some shapes."""
-        return replace(self, input_shapes=shapes, buckets=None, shares_constants=True)
+        return replace(
+            self,
+            input_shapes=shapes,
+            buckets=None,
+            shares_constants=True,
+            fills_outputs=self.buckets is not None,
+        )
 
     def for_open_sizes(self) -> CompileOptions:
         """The options of a model with open sizes; raises GlowError for integer inputs.

@@ -1,6 +1,17 @@
-"""The names of the attributes that tell about a function, which several levels share."""
+"""The attributes that tell about a function, which several levels share."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+
+Array = npt.NDArray[np.generic]
 
 INPUT_NAMES = "glow.input_names"
 OUTPUT_NAMES = "glow.output_names"
@@ -11,6 +22,10 @@ INPUT_COUNT = "glow.input_count"
 
 ARENA_BYTES = "glow.arena_bytes"
 """The bytes of the arena that a memory plan needs."""
+
+FILLED = "glow.filled"
+"""On buffers: the inputs that the caller writes into outputs (`passes/instr/fill_outputs.py`). In
+`[array<i64: 0, 2, 0, 8>]` argument 0 is written into argument 2, at offsets 0 and 8."""
 
 LIVE_BYTES = "glow.live_bytes"
 """The largest number of bytes that are alive at once, which no plan can beat."""
@@ -39,3 +54,47 @@ TRUE_IN_PADDING = "glow.true_in_padding"
 BACKEND = "glow.backend"
 """Of a node: the backend that it is assigned to (`assign-backends`), which is printed as
 `backend "npu"`."""
+
+
+class FilledOutput(NamedTuple):
+    """An input and the output that it is written into, by numbers."""
+
+    input: int
+    output: int
+    offsets: tuple[int, ...]
+    """Where it begins, on each axis."""
+
+    def fill(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Write it."""
+        source = inputs[self.input]
+        self.part(source.shape, outputs)[...] = source
+
+    def part(self, shape: Sequence[int], outputs: Sequence[Array]) -> Array:
+        """The place of an input of some shape in the output."""
+        pairs = zip(self.offsets, shape, strict=True)
+        place = tuple(slice(start, start + size) for start, size in pairs)
+        return outputs[self.output][place]
+
+
+def filled_outputs(function: FuncOp) -> list[FilledOutput]:
+    """What a function on buffers leaves to the caller, by numbers of its arguments."""
+    from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase
+    from xdsl.utils.hints import isa
+
+    from glow.dialects.attributes import array_values
+
+    entries = function.attributes.get(FILLED)
+    if not isa(entries, ArrayAttr[DenseArrayBase]):
+        return []
+    listed = (tuple(map(int, array_values(entry))) for entry in entries)
+    return [FilledOutput(one[0], one[1], one[2:]) for one in listed]
+
+
+def set_filled_outputs(function: FuncOp, filled: Sequence[FilledOutput]) -> None:
+    """Write what a function leaves to the caller into its attribute."""
+    from xdsl.dialects.builtin import ArrayAttr
+
+    from glow.dialects.attributes import ints_attr
+
+    entries = [ints_attr(one.input, one.output, *one.offsets) for one in filled]
+    function.attributes[FILLED] = ArrayAttr(entries)

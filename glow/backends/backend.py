@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from glow.dialects.node import NodeOp
     from glow.dialects.weight_table import Array
     from glow.options import CompileOptions
-    from glow.runtime.native_function import NativeProgram
+    from glow.runtime.native_program import NativeProgram
     from glow.tuning.search import Job, Subject
 
 DialectFactory: TypeAlias = "Callable[[], Dialect]"

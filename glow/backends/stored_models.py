@@ -19,7 +19,7 @@ from glow.options import CompileOptions
 from glow.runtime.caches.model_cache import FindFile, ModelCache
 from glow.runtime.caches.model_file import StoredModel
 from glow.runtime.caches.network_part import NetworkPart
-from glow.runtime.native_function import NativeProgram
+from glow.runtime.native_program import NativeProgram
 from glow.specialized_model import RunnableModel
 from glow.tensor_info import Signature
 

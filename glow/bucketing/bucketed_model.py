@@ -3,19 +3,27 @@
     length 17     ids [1, 17] -> [1, 32] with zeros -> program for 32 -> [1, 32, 8] -> [1, 17, 8]
     past 17       keys [17, 8] -> [32, 8], zeros first -> program for 32 -> [33, 8] -> [18, 8]
 
-Inputs that are as large as a bucket already are not copied. Outputs are views of what the program
-has written, so they are not contiguous where something was cut.
+Inputs that are as large as a bucket already are not copied. A past goes nowhere but into an
+output, where it is padded (`passes/instr/fill_outputs.py`). Outputs are views of what the
+program has written, so they are not contiguous where something was cut.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from glow.compiled_model import Array, CompiledModel, check_array
+from glow.bucketing.padded_arrays import (
+    Around,
+    Padded,
+    cut,
+    padded,
+    padded_shape,
+    write_padded,
+)
+from glow.compiled_model import Array, CompiledModel, FillingFunction, check_array
 from glow.dialects.errors import GlowError
 from glow.open_sizes import (
     InputShapes,
@@ -23,7 +31,6 @@ from glow.open_sizes import (
     OpenSignature,
     Padding,
     filled_shapes,
-    margins_of,
     padded_shapes,
     padded_sizes,
 )
@@ -33,16 +40,8 @@ from glow.tensor_info import TensorInfo
 Shapes = Sequence[tuple[int, ...]]
 
 
-class Padded(NamedTuple):
-    """An array with zeros around it."""
-
-    array: Array
-    margins: Sequence[Margins]
-    """How many, for each axis; none around an array that is somebody else's."""
-
-
-Spare = Sequence[Padded | None]
-"""The padded inputs of a call that has ended, whose memory the next one may take."""
+UNREAD: Array = np.zeros(1, np.uint8)
+"""Stands for an input that code does not read."""
 
 
 class BucketedModel(SpecializedModel):
@@ -53,7 +52,18 @@ class BucketedModel(SpecializedModel):
     ) -> None:
         """`limit` is how many specializations are kept: the last that were called."""
         super().__init__(signature, specializer, limit)
-        self._spare: deque[Spare] = deque()
+        names = self._padding.names
+        self._axes = [
+            [
+                (axis, size)
+                for axis, size in enumerate(info.shape or ())
+                if size in names
+            ]
+            for info in signature.inputs
+        ]
+        """The axes of each input that are padded, and their sizes by name."""
+        self._spare: deque[Sequence[Padded | None]] = deque()
+        """The padded inputs of calls that have ended, whose memory the next ones may take."""
 
     def __call__(self, *arrays: Array, **named: Array) -> Array | tuple[Array, ...]:
         """The output, or the outputs as a tuple; raises GlowError as other models do."""
@@ -109,8 +119,9 @@ class BucketedModel(SpecializedModel):
 
     def prepare(self, arrays: Sequence[Array]) -> tuple[CompiledModel, Sequence[Array]]:
         """The program of a call, and its inputs, padded."""
-        added = self._added(arrays)
-        return super().prepare([one.array for one in self._padded(arrays, added, ())])
+        margins = self._margins(self._added(arrays))
+        pairs = zip(arrays, margins, strict=True)
+        return super().prepare([padded(*pair).array for pair in pairs])
 
     @property
     def _padding(self) -> Padding:
@@ -124,76 +135,71 @@ class BucketedModel(SpecializedModel):
         """What is added to the sizes of a call."""
         return self._padding.margins(self._sizes([array.shape for array in arrays]))
 
-    def _padded(
-        self,
-        arrays: Sequence[Array],
-        added: Mapping[str, Margins],
-        spare: Spare,
-    ) -> list[Padded]:
-        """The inputs of a program, in memory of earlier ones where that fits."""
-        before = spare or [None] * len(arrays)
-        return [
-            padded(array, margins_of(info, added), one)
-            for array, info, one in zip(arrays, self.inputs, before, strict=True)
-        ]
-
-    def _take_spare(self) -> Spare:
-        """What calls have left that have ended, of which several may ask at once."""
-        try:
-            return self._spare.pop()
-        except IndexError:
-            return ()
+    def _margins(self, added: Mapping[str, Margins]) -> list[Around]:
+        """What is added around each input, of what is added to sizes."""
+        return [[(axis, added[name]) for axis, name in axes] for axes in self._axes]
 
     def _run(self, arrays: Sequence[Array], threads: int | None = None) -> list[Array]:
         added = self._added(arrays)
-        taken = self._padded(arrays, added, self._take_spare())
-        model, inputs = super().prepare([one.array for one in taken])
-        results = model.run_in_order(inputs, threads)
-        self._spare.append([one if one.margins else None for one in taken])
+        margins = self._margins(added)
+        filling = self._filling(arrays, margins)
+        if filling is None:
+            results = self._run_padded(arrays, margins, threads)
+        else:
+            self._check_dtypes(dict(zip(self._names, arrays, strict=True)))
+            results = run_filling(filling, arrays, margins, threads)
         return [
             cut(array, [(axis, added[name]) for axis, name in cuts])
             for array, cuts in zip(results, self._padding.cuts, strict=True)
         ]
 
+    def _run_padded(
+        self, arrays: Sequence[Array], margins: Sequence[Around], threads: int | None
+    ) -> list[Array]:
+        """The outputs of a program, whose padded inputs take the memory of earlier ones."""
+        try:  # Several calls may ask at once.
+            spare = self._spare.pop()
+        except IndexError:
+            spare = [None] * len(arrays)
+        triples = zip(arrays, margins, spare, strict=True)
+        taken = [padded(*each) for each in triples]
+        model, inputs = super().prepare([one.array for one in taken])
+        results = model.run_in_order(inputs, threads)
+        self._spare.append([one if one.margins else None for one in taken])
+        return results
 
-def padded(array: Array, margins: Sequence[Margins], before: Padded | None) -> Padded:
-    """An array with zeros around it, in the memory of an earlier one where that fits.
-
-    Zeros of the earlier one are those of this one where it has no more of them.
-    """
-    if not any(map(any, margins)):
-        return Padded(array, ())
-    pairs = list(zip(array.shape, margins, strict=True))
-    shape = tuple(size + sum(added) for size, added in pairs)
-    if before is None or not _fits(before, margins, shape, array.dtype):
-        before = Padded(np.zeros(shape, array.dtype), ())
-    inside = [slice(added.front, added.front + size) for size, added in pairs]
-    before.array[tuple(inside)] = array
-    return Padded(before.array, margins)
-
-
-def _fits(
-    padded: Padded,
-    margins: Sequence[Margins],
-    shape: tuple[int, ...],
-    dtype: np.dtype[np.generic],
-) -> bool:
-    """Whether memory has zeros wherever they are needed."""
-    if (padded.array.shape, padded.array.dtype) != (shape, dtype):
-        return False
-    pairs = zip(padded.margins, margins, strict=False)
-    return bool(padded.margins) and all(
-        now.front <= then.front and now.back <= then.back for then, now in pairs
-    )
+    def _filling(
+        self, arrays: Sequence[Array], margins: Sequence[Around]
+    ) -> FillingFunction | None:
+        """The code of a program that is known, if inputs are written into outputs for it."""
+        pairs = zip(arrays, margins, strict=True)
+        shapes = tuple(padded_shape(array.shape, around) for array, around in pairs)
+        program = self._find(0, shapes)
+        if program is None or program.asks or program.takes != self._names:
+            return None
+        return program.model.filling if program.model else None
 
 
-def cut(array: Array, margins: Sequence[tuple[int, Margins]]) -> Array:
-    """A view of an array without what padding has added to some axes."""
-    kept = [slice(None)] * array.ndim
-    for axis, (front, back) in margins:
-        first, last, _ = kept[axis].indices(array.shape[axis])
-        kept[axis] = slice(first + front, last - back)
-    return array[tuple(kept)]
+def run_filling(
+    function: FillingFunction,
+    arrays: Sequence[Array],
+    margins: Sequence[Around],
+    threads: int | None,
+) -> list[Array]:
+    """The outputs of code for which inputs are padded where they are wanted: in outputs."""
+    results = function.new_results()
+    inputs = list(arrays)
+    for filled in function.filled:
+        array, around = arrays[filled.input], margins[filled.input]
+        part = filled.part(padded_shape(array.shape, around), results)
+        write_padded(part, array, around)
+        inputs[filled.input] = UNREAD
+    for number, array in enumerate(inputs):
+        if array is not UNREAD:
+            one = padded(array, margins[number]).array
+            inputs[number] = np.require(one, None, ["C", "A"])
+    function.run_filled(inputs, results, threads)
+    return results
 
 
 def open_model(

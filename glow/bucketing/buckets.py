@@ -72,10 +72,8 @@ def with_padding(
 
     known = known_sizes(signature.inputs, options.input_shapes or {})
     padding = find_padding(signature, options.buckets, imported, known)
-    padded = {
-        name for one, size in padding.sizes.items() for name in (one, *size.along)
-    }
-    fixed = {name: size for name, size in known.items() if name not in padded}
+    open_still = padding.names
+    fixed = {name: size for name, size in known.items() if name not in open_still}
     inputs = tuple(info.at(fixed) for info in signature.inputs)
     return replace(signature, inputs=inputs, padding=padding)
 
@@ -160,11 +158,26 @@ class _Graphs:
 
     def at(self, sizes: Sizes) -> ModuleOp:
         """The graph for some sizes; raises GlowError where the model does not take them."""
-        key = tuple(sizes[name] for name in self.names)
-        found = self._known.get(key) or self._known.setdefault(key, self._import(sizes))
+        found = self._found(sizes)
         if isinstance(found, GlowError):
             raise found
         return found
+
+    def takes(self, sizes: Sizes) -> bool:
+        """Whether the model takes some sizes."""
+        return not isinstance(self._found(sizes), GlowError)
+
+    def error_of(self, sizes: Sizes) -> GlowError:
+        """Why the model does not take some sizes."""
+        error = self._found(sizes)
+        assert isinstance(error, GlowError)
+        return error
+
+    def _found(self, sizes: Sizes) -> ModuleOp | GlowError:
+        key = tuple(sizes[name] for name in self.names)
+        if key not in self._known:
+            self._known[key] = self._import(sizes)
+        return self._known[key]
 
     def _import(self, sizes: Sizes) -> ModuleOp | GlowError:
         shapes: dict[str, Sequence[int] | int] = {}
@@ -180,43 +193,36 @@ class _Graphs:
         CanonicalizePass().apply(Context(), module)  # No lookups of all in order.
         return module
 
-    def takes(self, sizes: Sizes) -> bool:
-        """Whether the model takes some sizes."""
-        try:
-            return bool(self.at(sizes))
-        except GlowError:
-            return False
-
 
 def _first_sizes(
     graphs: _Graphs, buckets: Buckets, given: Sizes
 ) -> tuple[Sizes, str | None]:
-    """A number for each open size: the largest bucket, or one that the model takes.
+    """The first numbers for all open sizes that the model takes, and which is a sum."""
+    tried = list(_tried_sizes(graphs, buckets, given))
+    for found in tried:
+        if graphs.takes(found[0]):
+            return found
+    error = graphs.error_of(tried[0][0])
+    rest = ", ".join(name for name in graphs.names if name not in buckets)
+    hint = f"buckets need example sizes: give {rest} with input_shapes or --shape"
+    raise GlowError(error.message, node=error.node, hint=hint)
+
+
+def _tried_sizes(
+    graphs: _Graphs, buckets: Buckets, given: Sizes
+) -> Iterator[tuple[Sizes, str | None]]:
+    """Numbers for each open size: the largest bucket, or an example, or some others.
 
     One of them may be the sum of two others, as that of a past and of new words is; which one.
     """
     fixed = {name: some[-1] for name, some in buckets.items()}
     names = [name for name in graphs.names if name not in fixed]
-    rest = _rest(graphs, buckets)
-
-    def tried() -> Iterator[tuple[Sizes, str | None]]:
-        for size in TRIED_SIZES if names else (0,):
-            sizes = fixed | {name: given.get(name, size) for name in names}
-            yield sizes, None
-            for name, bucket in product(rest, fixed):
-                for added in dict.fromkeys((*_others(sizes, name, bucket), 1)):
-                    yield sizes | {name: sizes[bucket] + added}, name
-
-    for found in tried():
-        if graphs.takes(found[0]):
-            return found
-    try:
-        graphs.at(next(tried())[0])
-    except GlowError as error:
-        rest = ", ".join(names)
-        hint = f"buckets need example sizes: give {rest} with input_shapes or --shape"
-        raise GlowError(error.message, node=error.node, hint=hint) from None
-    raise AssertionError
+    for size in TRIED_SIZES if names else (0,):
+        sizes = fixed | {name: given.get(name, size) for name in names}
+        yield sizes, None
+        for name, bucket in product(_rest(graphs, buckets), fixed):
+            for added in dict.fromkeys((*_others(sizes, name, bucket), 1)):
+                yield sizes | {name: sizes[bucket] + added}, name
 
 
 def _rest(graphs: _Graphs, buckets: Buckets) -> list[str]:

@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import filled_outputs
 from glow.dialects.node import node_name, shape_of
 from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.interpreter.arrays import Array, garbage, spoil
@@ -47,10 +48,11 @@ def written_arguments(function: FuncOp) -> list[int]:
         if isinstance(op, instr.InstructionOp)
         for value in (*op.outs, *op.inouts)
     }
+    numbers = {each.output for each in filled_outputs(function)}
     return [
         number
         for number, argument in enumerate(function.body.block.args)
-        if argument in written
+        if argument in written or number in numbers
     ]
 
 

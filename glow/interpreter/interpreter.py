@@ -28,6 +28,7 @@ from xdsl.traits import SymbolTable
 
 from glow.backends.backend import ReferenceFunction, backends_in
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import filled_outputs
 from glow.dialects.node import shape_of
 from glow.interpreter.arrays import Array
 from glow.interpreter.evaluation import FUNCTIONS, evaluate_node, evaluate_scalar
@@ -203,6 +204,8 @@ def run(
     callee = find_function(module, function)
     outputs = written_arguments(callee)
     arguments = make_arguments(callee, inputs, outputs)
+    for filled in filled_outputs(callee):
+        filled.fill(arguments, arguments)
     state = Variables({} if variables is None else variables)
     for one in _with_callees(module, callee):
         state.add_missing(one)

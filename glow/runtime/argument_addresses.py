@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from glow.dialects.errors import GlowError
 
 if TYPE_CHECKING:
-    from glow.runtime.native_function import Array
+    from glow.runtime.native_program import Array
 
 
 def argument_addresses(inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from glow.runtime.executable import Bytes
-    from glow.runtime.native_function import Array
+    from glow.runtime.native_program import Array
 
 
 class ArrayPool:

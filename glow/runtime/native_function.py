@@ -2,104 +2,39 @@
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import prod
+from dataclasses import replace
 from threading import Lock
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import FilledOutput
 from glow.runtime.argument_addresses import address_of, argument_addresses
 from glow.runtime.array_pool import ArrayPool
 from glow.runtime.buffers import IN_PLACE_BYTES, aligned_empty
-from glow.runtime.constants import Piece, shared_segment
-from glow.runtime.executable import Bytes, Executable
+from glow.runtime.constants import shared_segment
+from glow.runtime.executable import Executable
+from glow.runtime.native_program import (
+    Array,
+    NativeProgram,
+    argument_table,
+    initial_bytes,
+    piece_table,
+    variable_views,
+    with_values,
+)
 from glow.runtime.threads.cores import available_cores
 from glow.runtime.threads.thread_choice import ThreadChoice
 from glow.runtime.threads.thread_pool import thread_pool
-
-Array = npt.NDArray[np.generic]
 
 NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
 
 RESULTS_KEPT = 3
 """Memory for the results of so many calls is kept: a caller has the last ones while the next ones
 are written, and may keep some to compare. What nobody keeps at once is never taken."""
-
-
-@dataclass(frozen=True)
-class Argument:
-    """Where an input or output lies in the mutables, and what it is."""
-
-    offset: int
-    shape: tuple[int, ...]
-    dtype: np.dtype[np.generic]
-
-    @property
-    def size(self) -> int:
-        """The bytes that it takes."""
-        return prod(self.shape) * self.dtype.itemsize
-
-    def view(self, mutables: Bytes) -> Array:
-        """The argument's part of the mutables as an array."""
-        part = mutables[self.offset : self.offset + self.size]
-        return part.view(self.dtype).reshape(self.shape)
-
-
-@dataclass(frozen=True)
-class NativeVariable:
-    """A variable's part of the mutables, and where its initial value is among all of them."""
-
-    name: str
-    place: Argument
-    initial: int | None = None
-    """None for zeros."""
-
-    def bytes_of(self, mutables: Bytes) -> Bytes:
-        """The variable's part of the mutables."""
-        return mutables[self.place.offset : self.place.offset + self.place.size]
-
-
-@dataclass(frozen=True)
-class NativeProgram:
-    """Everything that a network needs to run; what the cache of models stores."""
-
-    objects: Sequence[bytes]
-    constants: Bytes
-    """Weights as the kernels read them."""
-    mutables_size: int
-    activations_size: int
-    inputs: Sequence[Argument]
-    outputs: Sequence[Argument]
-    is_small: bool
-    """Whether one thread is done sooner than another wakes up."""
-    target: str = ""
-    """The processor that the code is for."""
-    writes_inputs: bool = False
-    """Whether the code uses the place of an input for something else."""
-    reports: tuple[tuple[str, str], ...] = ()
-    """What the bytes behind the table note: each a node, and an error of its data."""
-    variables: Sequence[NativeVariable] = ()
-    """What calls keep, at the beginning of the mutables."""
-    table_offset: int = 0
-    """Where in the mutables the table of arguments is."""
-    initial: Bytes = field(default_factory=lambda: aligned_empty(0), compare=False)
-    """The initial values of variables that do not begin with zeros."""
-    pieces: Sequence[Piece] = ()
-    """Constants that another program may have, in order; the distances are a table at the end
-    of the mutables."""
-    digests: Sequence[bytes] = ()
-    """The hashes of the pieces, where they are known."""
-
-    @property
-    def piece_table_offset(self) -> int:
-        """Where in the mutables the table of pieces is."""
-        return self.mutables_size - piece_table(self).size
 
 
 class Buffers:
@@ -137,42 +72,6 @@ class Buffers:
         if distances:
             start = program.piece_table_offset
             piece_table(program).pack_into(self.mutables.data, start, *distances)
-
-
-def argument_table(program: NativeProgram) -> struct.Struct:
-    """What is behind the variables: each argument's distance from the mutables' start."""
-    return struct.Struct(f"={len(program.inputs) + len(program.outputs)}q")
-
-
-def piece_table(program: NativeProgram) -> struct.Struct:
-    """What is at the end of the mutables: each piece's distance from the constants' start."""
-    return struct.Struct(f"={len(program.pieces)}q")
-
-
-def initial_bytes(program: NativeProgram, variable: NativeVariable) -> Bytes | None:
-    """A variable's initial value; None for zeros."""
-    start = variable.initial
-    if start is None:
-        return None
-    return program.initial[start : start + variable.place.size]
-
-
-def with_values(program: NativeProgram, values: Mapping[str, Array]) -> NativeProgram:
-    """A program whose variables begin with dense arrays."""
-    initial, variables = bytearray(), list[NativeVariable]()
-    for each in program.variables:
-        part = values[each.name].reshape(-1).view(np.uint8)
-        start = len(initial) if part.any() else None
-        initial += b"" if start is None else part.data
-        variables.append(replace(each, initial=start))
-    values_bytes = np.frombuffer(initial, np.uint8)
-    return replace(program, variables=tuple(variables), initial=values_bytes)
-
-
-def variable_views(program: NativeProgram, mutables: Bytes) -> Mapping[str, Array]:
-    """The variables of a program by name, as arrays."""
-    views = {each.name: each.place.view(mutables) for each in program.variables}
-    return MappingProxyType(views)
 
 
 class NativeFunction:
@@ -249,6 +148,8 @@ class NativeFunction:
             self._place(buffers, self._own_places)
         for view, array in zip(buffers.inputs, inputs, strict=True):
             view[...] = array
+        for filled in self.program.filled:
+            filled.fill(inputs, buffers.outputs)
         self._call(buffers, threads)
         results = [view.copy() for view in buffers.outputs]
         self._give_back(buffers)
@@ -259,11 +160,34 @@ class NativeFunction:
     ) -> list[Array]:
         """The outputs, in memory of their own; inputs are copied only where they must be."""
         taken = [np.require(array, None, ["C", "A"]) for array in inputs]
-        take = self._results.take
-        results = [take(each.shape, each.dtype) for each in self.program.outputs]
+        results = self.new_results()
+        for filled in self.program.filled:
+            filled.fill(inputs, results)
         arrays = (*taken, *results)
         self._run_at(list(map(address_of, arrays)), arrays, threads)
         return results
+
+    def new_results(self) -> list[Array]:
+        """Arrays for outputs, of whatever numbers, where earlier ones were that nobody has."""
+        take = self._results.take
+        return [take(each.shape, each.dtype) for each in self.program.outputs]
+
+    @property
+    def filled(self) -> Sequence[FilledOutput]:
+        """The inputs that a call writes into outputs, and nobody else reads."""
+        return self.program.filled
+
+    def run_filled(
+        self,
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        threads: int | None = None,
+    ) -> None:
+        """`run_into`, where inputs are in outputs, and all arrays are contiguous and apart."""
+        if self.program.writes_inputs:
+            inputs = [array.copy() for array in inputs]
+        arrays = (*inputs, *outputs)
+        self._run_at(list(map(address_of, arrays)), arrays, threads)
 
     def run_into(
         self,
@@ -280,6 +204,8 @@ class NativeFunction:
         if self.program.writes_inputs:
             inputs = [array.copy() for array in inputs]
         addresses = argument_addresses(inputs, outputs)
+        for filled in self.program.filled:
+            filled.fill(inputs, outputs)
         self._run_at(addresses, (*inputs, *outputs), threads)
 
     def _run_at(

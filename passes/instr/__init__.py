@@ -13,6 +13,7 @@ PASSES = lazy_passes(
     "eliminate_copies",
     "eliminate_dead_allocs",
     "eliminate_dead_stores",
+    "fill_outputs",
     "fit_memory",
     "hoist_deallocs",
     "plan_memory",

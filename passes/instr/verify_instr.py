@@ -31,7 +31,12 @@ from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from glow.dialects import arith, instr
-from glow.dialects.function_attributes import INPUT_COUNT, INPUT_NAMES, OUTPUT_NAMES
+from glow.dialects.function_attributes import (
+    INPUT_COUNT,
+    INPUT_NAMES,
+    OUTPUT_NAMES,
+    filled_outputs,
+)
 from glow.passes.instr.accesses import place_of
 from glow.passes.instr.buffers import byte_size, root_of
 from glow.passes.instr.lifetimes import fail, lifetimes
@@ -97,6 +102,8 @@ class Verifier:
         self._check_names(INPUT_NAMES, known)
         self._check_names(OUTPUT_NAMES, len(arguments) - known)
         self.inputs, self.outputs = set(arguments[:known]), arguments[known:]
+        filled = filled_outputs(self.function)
+        self.written |= {arguments[each.output] for each in filled}
 
     def _check_names(self, attribute: str, count: int) -> None:
         """There are as many names as arguments that they are for."""

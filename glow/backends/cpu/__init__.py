@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from glow.dialects.node import NodeOp
     from glow.lowering.target.target import Target
     from glow.options import CompileOptions
-    from glow.runtime.native_function import NativeProgram
+    from glow.runtime.native_program import NativeProgram
     from glow.tuning.search import Job, Subject
 
 

@@ -15,7 +15,7 @@ from glow.backends.cpu.program.device_program import DeviceCode, objects_of
 from glow.backends.cpu.program.program import Program
 from glow.backends.cpu.program.step_table import entries_of
 from glow.runtime.native_code import workers
-from glow.runtime.native_function import NativeProgram
+from glow.runtime.native_program import NativeProgram
 from glow.signature import input_count
 
 

@@ -13,6 +13,7 @@ from glow.backends.cpu.native_code import ObjectBuild
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import Program
+from glow.dialects.function_attributes import filled_outputs
 from glow.dialects.glow.state import variables_of
 from glow.dialects.node import element_of, shape_of
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of, release_pages
@@ -25,13 +26,8 @@ from glow.runtime.executable import Bytes
 from glow.runtime.heap import trim
 from glow.runtime.memory import check_memory
 from glow.runtime.native_code import give_back, release_llvm, workers
-from glow.runtime.native_function import (
-    Argument,
-    NativeFunction,
-    NativeProgram,
-    NativeVariable,
-    native_function,
-)
+from glow.runtime.native_function import NativeFunction, native_function
+from glow.runtime.native_program import Argument, NativeProgram, NativeVariable
 from glow.signature import buffer_infos, input_count, main_function
 
 SINGLE_THREAD_BYTES = 1 << 20
@@ -170,6 +166,10 @@ def build_native_function(
         native_variables(function, program),
         program.table_offset,
         pieces=program.pieces,
+        filled=tuple(
+            each._replace(output=each.output - count)
+            for each in filled_outputs(function)
+        ),
     )
     built = native_function(native, threads)
     fill_variables(program, built.variables)

@@ -46,7 +46,7 @@ from glow.backends.cuda.tensor_map import arguments_of
 from glow.dialects.errors import GlowError
 from glow.runtime.buffers import ALIGNMENT, aligned_empty
 from glow.runtime.executable import Bytes
-from glow.runtime.native_function import Argument, Array, NativeProgram, with_values
+from glow.runtime.native_program import Argument, Array, NativeProgram, with_values
 from glow.runtime.threads.cores import available_cores
 
 SMALLEST_BUFFER = 256

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
-from glow.runtime.native_function import Array
+from glow.runtime.native_program import Array
 
 NAMES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1",)
 NO_DRIVER = f"there is no {NAMES[0]}, which NVIDIA's driver brings"

@@ -14,7 +14,7 @@ from operator import mul
 
 from glow.backends.cuda.driver import CudaDevice
 from glow.runtime.buffers import aligned_empty
-from glow.runtime.native_function import Array
+from glow.runtime.native_program import Array
 
 BYTES, ALIGNMENT = 128, 64
 FORMATS = {"f16": (6, 2), "f32": (7, 4), "bf16": (9, 2)}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from glow.backends.pipeline import Pipeline
     from glow.options import CompileOptions
-    from glow.runtime.native_function import NativeProgram
+    from glow.runtime.native_program import NativeProgram
 
 OPENCL_C = "opencl-c"
 SPIRV = "spirv"
@@ -44,7 +44,8 @@ class OpenClBackend(CpuBackend):
         """The CPU's to loops, then the kernels as text, or as SPIR-V."""
         from glow.backends.pipeline import LOOPS, Phase, Pipeline
 
-        pipeline = super().pipeline(replace(options, target=target_of(options)))
+        own = replace(options, target=target_of(options), fills_outputs=False)
+        pipeline = super().pipeline(own)
         phases = list(pipeline.phases)[: pipeline.names.index(LOOPS) + 1]
         text = Phase(OPENCL_C, "OpenCL C text of the kernels", is_export=True)
         binary = Phase(SPIRV, "SPIR-V 1.2 of the kernels", is_export=True)

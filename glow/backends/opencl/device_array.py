@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pyopencl as cl
 
-from glow.runtime.native_function import Array
+from glow.runtime.native_program import Array
 
 
 @cache

@@ -25,7 +25,7 @@ from glow.backends.opencl.kernel_source import stored_source
 from glow.backends.opencl.launches import Entry, QueueCall, QueueLauncher, first_line
 from glow.dialects.errors import GlowError
 from glow.runtime.buffers import aligned_empty
-from glow.runtime.native_function import Argument, Array, NativeProgram, with_values
+from glow.runtime.native_program import Argument, Array, NativeProgram, with_values
 
 Result = TypeVar("Result")
 

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from glow.dialects.function_attributes import FilledOutput
 from glow.open_sizes import OpenSignature, OpenTensorInfo, PaddedSize, Padding
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.caches.network_part import NetworkPart
@@ -34,7 +35,7 @@ from glow.runtime.file_blocks import (
     read_checked,
     write_pieces,
 )
-from glow.runtime.native_function import Argument, NativeProgram, NativeVariable
+from glow.runtime.native_program import Argument, NativeProgram, NativeVariable
 from glow.tensor_info import Signature, TensorInfo
 
 MAGIC = b"glowmod5"
@@ -211,6 +212,7 @@ def _stored(
         head["table"],
         initial,
         *_pieces(head),
+        filled=tuple(FilledOutput(i, o, tuple(at)) for i, o, at in head["filled"]),
     )
     return StoredModel(
         _signature(head),
@@ -260,6 +262,7 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "is_small": program.is_small,
         "target": program.target,
         "writes_inputs": program.writes_inputs,
+        "filled": list(program.filled),
         "reports": list(program.reports),
         "objects": list(map(len, program.objects)),
         "blocks": checksums(program.constants.data, rest, ends_of(program.pieces)),

@@ -18,7 +18,7 @@ from glow.passes.quantization.profiling.profile import Profile
 from glow.runtime.caches.model_cache import describe
 
 SMALL = ROOT / "docs" / "small.mlir"
-OWN = {"shares_constants", "free_weight_bytes"}
+OWN = {"fills_outputs", "shares_constants", "free_weight_bytes"}
 """What models with open sizes and bundles ask for their programs, and no caller."""
 
 NAMES = [part.name for part in fields(CompileOptions) if part.name not in OWN]
@@ -90,6 +90,7 @@ OTHERS: dict[str, Any] = {
     "precision": "bf16",
     "memory_limit": 1 << 20,
     "weight_growth": 2.0,
+    "fills_outputs": True,
     "shares_constants": True,
     "free_weight_bytes": 1 << 20,
 }

@@ -34,7 +34,7 @@ from glow.runtime.caches.model_file import (
 )
 from glow.runtime.executable import verify_buffer
 from glow.runtime.file_blocks import file_digest
-from glow.runtime.native_function import Argument, NativeProgram, NativeVariable
+from glow.runtime.native_program import Argument, NativeProgram, NativeVariable
 from glow.tensor_info import Signature, TensorInfo
 
 FLOAT, BFLOAT = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)

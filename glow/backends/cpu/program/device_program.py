@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from glow.backends.cpu.program.device_steps import Entry
-from glow.runtime.native_function import (
+from glow.runtime.native_program import (
     Argument,
     Array,
     NativeProgram,

@@ -18,11 +18,7 @@ from glow.backends.pipeline import INSTR
 from glow.compiled_model import CompiledModel
 from glow.compiler import load, run_phases
 from glow.lowering.target.target_names import runnable_target
-from glow.runtime.native_function import (
-    Buffers,
-    NativeFunction,
-    StatefulFunction,
-)
+from glow.runtime.native_function import Buffers, NativeFunction, StatefulFunction
 from glow.signature import main_function, signature_of
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from glow.passes.instr.buffers import aligned
 from glow.runtime.caches.object_cache import ObjectCache
 from glow.runtime.executable import Executable
 from glow.runtime.native_code import FAST_GENERATION_LEVEL, compile_object, workers
-from glow.runtime.native_function import (
+from glow.runtime.native_program import (
     Argument,
     NativeProgram,
     argument_table,
