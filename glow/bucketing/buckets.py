@@ -18,6 +18,7 @@ same: so can the past of a language model, which new keys are joined to.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
@@ -146,50 +147,52 @@ def _pairs(buckets: Sequence[int]) -> list[tuple[int, int]]:
     return found or [(last, last + 1)]
 
 
+KEPT_GRAPHS = 2
+"""A size and a larger one, which are compared: each graph may hold weights of its own."""
+
+
 class _Graphs:
-    """The graphs of a model for numbers of its open sizes, each imported once."""
+    """The graphs of a model for numbers of its open sizes; the last ones are kept."""
 
     def __init__(self, signature: OpenSignature, imported: Import) -> None:
         self.signature = signature
         self.imported = imported
         names = [size for info in signature.inputs for size in info.open_sizes]
         self.names = tuple(dict.fromkeys(names))
-        self._known: dict[tuple[int, ...], ModuleOp | GlowError] = {}
+        self._kept: OrderedDict[tuple[int, ...], ModuleOp] = OrderedDict()
+        self._refused: dict[tuple[int, ...], GlowError] = {}
 
     def at(self, sizes: Sizes) -> ModuleOp:
         """The graph for some sizes; raises GlowError where the model does not take them."""
-        found = self._found(sizes)
-        if isinstance(found, GlowError):
-            raise found
-        return found
+        key = tuple(sizes[name] for name in self.names)
+        if key in self._refused:
+            raise self._refused[key]
+        if key not in self._kept:
+            try:
+                self._kept[key] = self._import(sizes)
+            except GlowError as error:
+                self._refused[key] = error
+                raise
+        self._kept.move_to_end(key)
+        while len(self._kept) > KEPT_GRAPHS:
+            self._kept.popitem(last=False)
+        return self._kept[key]
 
     def takes(self, sizes: Sizes) -> bool:
         """Whether the model takes some sizes."""
-        return not isinstance(self._found(sizes), GlowError)
+        try:
+            return bool(self.at(sizes))
+        except GlowError:
+            return False
 
-    def error_of(self, sizes: Sizes) -> GlowError:
-        """Why the model does not take some sizes."""
-        error = self._found(sizes)
-        assert isinstance(error, GlowError)
-        return error
-
-    def _found(self, sizes: Sizes) -> ModuleOp | GlowError:
-        key = tuple(sizes[name] for name in self.names)
-        if key not in self._known:
-            self._known[key] = self._import(sizes)
-        return self._known[key]
-
-    def _import(self, sizes: Sizes) -> ModuleOp | GlowError:
+    def _import(self, sizes: Sizes) -> ModuleOp:
         shapes: dict[str, Sequence[int] | int] = {}
         for info in self.signature.inputs:
             assert info.shape is not None
             known = [s if isinstance(s, int) else sizes[s] for s in info.shape]
             shapes[info.name] = known
         filled = filled_shapes(self.signature.inputs, shapes)
-        try:
-            module = self.imported(dict(zip(shapes, filled, strict=True)))
-        except GlowError as error:
-            return error
+        module = self.imported(dict(zip(shapes, filled, strict=True)))
         CanonicalizePass().apply(Context(), module)  # No lookups of all in order.
         return module
 
@@ -202,10 +205,14 @@ def _first_sizes(
     for found in tried:
         if graphs.takes(found[0]):
             return found
-    error = graphs.error_of(tried[0][0])
-    rest = ", ".join(name for name in graphs.names if name not in buckets)
-    hint = f"buckets need example sizes: give {rest} with input_shapes or --shape"
-    raise GlowError(error.message, node=error.node, hint=hint)
+    try:
+        graphs.at(tried[0][0])
+    except GlowError as error:
+        rest = ", ".join(name for name in graphs.names if name not in buckets)
+        hint = f"buckets need example sizes: give {rest} with input_shapes or --shape"
+        hint = hint if rest else error.hint
+        raise GlowError(error.message, node=error.node, hint=hint) from None
+    raise AssertionError
 
 
 def _tried_sizes(
@@ -262,32 +269,45 @@ class _Search:
                     errors.append(error)
             refusals.append(self._refusal(*errors))
         if not refusals:
-            self.graphs.at(self._at(PaddedSize(self.buckets), self.buckets[0]))
+            self.graphs.at(self._at(PaddedSize(self.buckets), self._smallest))
         raise refusals[0]
+
+    @property
+    def _smallest(self) -> int:
+        """The smallest size that is padded to a bucket."""
+        return _pairs(self.buckets)[0][0]
 
     def _is_taken(self, padded: PaddedSize) -> bool:
         """Whether the model takes smaller sizes."""
-        low, high = _pairs(self.buckets)[-1]
-        tried = [self._at(padded, size) for size in (low, high - 1)]
-        return any(min(one.values()) > 0 and self.graphs.takes(one) for one in tried)
+        return any(
+            min(sizes.values()) > 0 and self.graphs.takes(sizes)
+            for sizes in self._smaller(padded, _pairs(self.buckets)[-1])
+        )
+
+    def _smaller(self, padded: PaddedSize, pair: tuple[int, int]) -> list[Sizes]:
+        """Sizes that are padded to the larger one of a pair, the smallest first.
+
+        Some may be too small for the network.
+        """
+        low, high = pair
+        sizes = dict.fromkeys((self._smallest, low, high - 1))
+        return [self._at(padded, size) for size in sizes]
 
     def _cuts(self, padded: PaddedSize) -> Cuts:
         """The outputs and axes that hold the size, if padding changes no result."""
-        found = {self._cuts_of(padded, pair) for pair in _pairs(self.buckets)}
+        pairs = reversed(_pairs(self.buckets))  # The graph of the last one is there.
+        found = {self._cuts_of(padded, pair) for pair in pairs}
         if len(found) > 1:
             raise GlowError("results depend on it in another way for each size")
         return found.pop()
 
     def _cuts_of(self, padded: PaddedSize, pair: tuple[int, int]) -> Cuts:
         """The outputs and axes that hold the size, which one of a pair pads to the other."""
-        low, high = pair
-        long = self.graphs.at(self._at(padded, high))
-        try:
-            short = self.graphs.at(self._at(padded, low))
-        except GlowError:  # A size that is too small for the network.
-            low = high - 1
-            short = self.graphs.at(self._at(padded, low))
-        return check_pair(short, long, (low, high), padded.at_front)
+        tried = self._smaller(padded, pair)
+        short = next((one for one in tried if self.graphs.takes(one)), tried[-1])
+        sizes = short[self.name], pair[1]
+        graphs = self.graphs.at(short), self.graphs.at(self._at(padded, pair[1]))
+        return check_pair(*graphs, sizes, padded.at_front)
 
     def _at(self, padded: PaddedSize, size: int) -> Sizes:
         """The sizes when the padded one has another."""
