@@ -77,8 +77,7 @@ def _are_apart(first: Access, second: Access) -> bool:
     if (
         not isinstance(one, instr.InsertOp)
         or not isinstance(other, instr.InsertOp)
-        or first.value is not second.value
-        or first.value is not one.inouts[0]
+        or not (first.value is second.value is one.inouts[0] is other.inouts[0])
     ):
         return False
     return any(

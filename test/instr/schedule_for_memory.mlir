@@ -96,3 +96,32 @@ func.func @views(%x: memref<4xf32>, %y: memref<8xf32>) {
   instr.dealloc %unused
   func.return
 }
+
+// -----
+
+// What is inserted elsewhere is read when all of it is there, wherever its place is.
+// CHECK-LABEL: func.func @chain
+// CHECK:         instr.insert @inout %a, @in %{{[pq]}}
+// CHECK:         instr.insert @inout %a, @in %{{[pq]}}
+// CHECK:         instr.insert @inout %y, @in %a offsets [0, 32]
+func.func @chain(%x: memref<1x64xf32>, %y: memref<1x64xf32>, %z: memref<1x1xf32>) attributes {glow.input_count = 1 : i64} {
+  %e = instr.alloc : memref<1x64xf32>
+  instr.exp @out %e, @in %x
+  %p = instr.alloc : memref<1x16xf32>
+  instr.slice @out %p, @in %e starts [0, 0] sizes [1, 16] steps [1, 1]
+  %f = instr.alloc : memref<1x64xf32>
+  instr.neg @out %f, @in %x
+  %q = instr.alloc : memref<1x16xf32>
+  instr.slice @out %q, @in %f starts [0, 0] sizes [1, 16] steps [1, 1]
+  %a = instr.alloc : memref<1x32xf32>
+  instr.insert @inout %a, @in %p offsets [0, 0]
+  instr.insert @inout %a, @in %q offsets [0, 16]
+  instr.insert @inout %y, @in %a offsets [0, 32]
+  instr.reduce_sum @out %z, @in %e axes [1] keepdims
+  instr.dealloc %p
+  instr.dealloc %q
+  instr.dealloc %a
+  instr.dealloc %e
+  instr.dealloc %f
+  func.return
+}
