@@ -137,10 +137,13 @@ def _deallocs(alloc: instr.AllocOp) -> list[Operation]:
 
 
 def erase_all(block: Block, kept: set[Operation]) -> None:
-    """Remove all operations of a block but those, users before what they use."""
-    for op in reversed([op for op in block.ops if op not in kept]):
+    """Remove all operations of a block but those, which may stand before what they use."""
+    removed = [op for op in block.ops if op not in kept]
+    for op in removed:
         op.detach()
-        op.erase()
+        op.drop_all_references()
+    for op in removed:
+        op.erase(drop_references=False)
 
 
 def _reorder(block: Block, sequence: Sequence[Operation]) -> None:

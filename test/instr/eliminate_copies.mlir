@@ -133,3 +133,37 @@ func.func @loop(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.dealloc %state
   func.return
 }
+
+// -----
+
+// A concat that is the last piece of another one, whose place is named behind what uses it.
+// CHECK-LABEL: func.func @nested
+// CHECK-NEXT:    %c0 = instr.tensorview %y offset 48 : memref<1x1x1x8xf32>
+// CHECK-NEXT:    %k0 = instr.tensorview %k : memref<1x1x1x8xf32>
+// CHECK-NEXT:    instr.neg @out %c0, @in %k0
+// CHECK-NEXT:    %c1 = instr.tensorview %y offset 56 : memref<1x1x1x8xf32>
+// CHECK-NEXT:    instr.exp @out %c1, @in %k0
+// CHECK-NEXT:    %y0 = instr.tensorview %y : memref<1x1x3x16xf32>
+// CHECK-NEXT:    instr.copy @out %y0, @in %past
+// CHECK-NEXT:    func.return
+func.func @nested(%k: memref<1x1x1x2x8xf32>, %past: memref<1x1x3x16xf32>, %y: memref<1x1x4x16xf32>) attributes {glow.input_count = 2 : i64} {
+  %a = instr.alloc : memref<1x1x1x8xf32>
+  %k0 = instr.tensorview %k : memref<1x1x1x8xf32>
+  instr.neg @out %a, @in %k0
+  %b = instr.alloc : memref<1x1x1x8xf32>
+  instr.exp @out %b, @in %k0
+  %c = instr.alloc : memref<2x1x1x8xf32>
+  %c0 = instr.tensorview %c : memref<1x1x1x8xf32>
+  instr.copy @out %c0, @in %a
+  instr.dealloc %a
+  %c1 = instr.tensorview %c offset 8 : memref<1x1x1x8xf32>
+  instr.copy @out %c1, @in %b
+  instr.dealloc %b
+  %d = instr.tensorview %c : memref<1x1x1x16xf32>
+  %y0 = instr.tensorview %y : memref<1x1x3x16xf32>
+  instr.copy @out %y0, @in %past
+  %y1 = instr.tensorview %y offset 48 : memref<1x1x1x16xf32>
+  instr.copy @out %y1, @in %d
+  instr.dealloc %c
+  func.return
+}
