@@ -29,6 +29,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from glow.bucketing.compare_graphs import Cuts, check_pair
 from glow.dialects.errors import GlowError
+from glow.dialects.weights import clone_module
 from glow.open_sizes import (
     UNNAMED,
     Buckets,
@@ -192,9 +193,14 @@ class _Graphs:
             known = [s if isinstance(s, int) else sizes[s] for s in info.shape]
             shapes[info.name] = known
         filled = filled_shapes(self.signature.inputs, shapes)
-        module = self.imported(dict(zip(shapes, filled, strict=True)))
-        CanonicalizePass().apply(Context(), module)  # No lookups of all in order.
-        return module
+        return self.imported(dict(zip(shapes, filled, strict=True)))
+
+
+def _canonical(module: ModuleOp) -> ModuleOp:
+    """A graph without what comes to nothing."""
+    found = clone_module(module)
+    CanonicalizePass().apply(Context(), found)
+    return found
 
 
 def _first_sizes(
@@ -307,7 +313,13 @@ class _Search:
         short = next((one for one in tried if self.graphs.takes(one)), tried[-1])
         sizes = short[self.name], pair[1]
         graphs = self.graphs.at(short), self.graphs.at(self._at(padded, pair[1]))
-        return check_pair(*graphs, sizes, padded.at_front)
+        try:
+            return check_pair(*graphs, sizes, padded.at_front)
+        except (
+            GlowError
+        ):  # Perhaps of what comes to nothing, as lookups of all in order.
+            simpler = map(_canonical, graphs)
+            return check_pair(*simpler, sizes, padded.at_front)
 
     def _at(self, padded: PaddedSize, size: int) -> Sizes:
         """The sizes when the padded one has another."""

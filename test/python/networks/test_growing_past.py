@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper, parser
 
@@ -160,7 +161,8 @@ INFOS = [
 ]
 
 
-def grouped_model():
+def grouped_model(window=-1):
+    """The decoder; `window` is how many keys a query looks at."""
     random = np.random.default_rng(2)
     constants = {
         "axis": np.array([1]),
@@ -169,14 +171,19 @@ def grouped_model():
         "sin": random.random((WORDS, SIZE // 2), np.float32),
     }
     stored = [numpy_helper.from_array(one, name) for name, one in constants.items()]
-    graph = helper.make_graph(NODES, "decoder", INFOS[:4], INFOS[4:], stored)
+    attention = onnx.NodeProto()
+    attention.CopyFrom(NODES[-1])
+    attention.attribute.append(helper.make_attribute("local_window_size", window))
+    nodes = [*NODES[:-1], attention]
+    graph = helper.make_graph(nodes, "decoder", INFOS[:4], INFOS[4:], stored)
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 
 
-def test_group_query_attention_counts_what_the_mask_has():
+@pytest.mark.parametrize("window", [-1, 8])
+def test_group_query_attention_counts_what_the_mask_has(window):
     runtime = pytest.importorskip("onnxruntime")
-    source = grouped_model().SerializeToString()
+    source = grouped_model(window).SerializeToString()
     fixed = {"batch": 1, "new": 1}
     model = compiler.compile(source, input_shapes=fixed, buckets={"past": [6, 20]})
     peer = runtime.InferenceSession(source)

@@ -86,12 +86,12 @@ def attend(
 ) -> Value:
     """Softmax-weighted values, [N, L, heads * size]; masks are added to the scores.
 
-    `window`: of causal attention, how many keys up to its own one a query looks at.
+    `window`: of causal attention, how many keys up to its own one a query looks at. Its mask is
+    there for fewer keys as well: networks for all lengths are the same nodes.
     """
     length, size = shape(heads.queries)[2:]
-    count = shape(heads.keys)[2]
     masks = list(masks)
-    if causal and (length > 1 or 0 < window < count):
+    if causal and (length > 1 or window > 0):
         masks.append(_causal_mask(heads, window))
     total = masks[:1]
     for mask in masks[1:]:
