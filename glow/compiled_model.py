@@ -49,8 +49,13 @@ class FillingFunction(Protocol):
         """Which inputs, and where."""
         ...
 
-    def new_results(self) -> list[Array]:
-        """Arrays for outputs, of whatever numbers."""
+    @property
+    def output_shapes(self) -> Sequence[tuple[int, ...]]:
+        """The shapes of the outputs."""
+        ...
+
+    def new_result(self, number: int) -> Array:
+        """An array for an output, of whatever numbers."""
         ...
 
     def run_filled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -69,7 +69,9 @@ class FilledOutput(NamedTuple):
         source = inputs[self.input]
         self.part(source.shape, outputs)[...] = source
 
-    def part(self, shape: Sequence[int], outputs: Sequence[Array]) -> Array:
+    def part(
+        self, shape: Sequence[int], outputs: Sequence[Array] | Mapping[int, Array]
+    ) -> Array:
         """The place of an input of some shape in the output."""
         pairs = zip(self.offsets, shape, strict=True)
         place = tuple(slice(start, start + size) for start, size in pairs)

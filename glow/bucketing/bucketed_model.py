@@ -4,8 +4,8 @@
     past 17       keys [17, 8] -> [32, 8], zeros first -> program for 32 -> [33, 8] -> [18, 8]
 
 Inputs that are as large as a bucket already are not copied. A past goes nowhere but into an
-output, where it is padded (`passes/instr/fill_outputs.py`). Outputs are views of what the
-program has written, so they are not contiguous where something was cut.
+output, where it is padded, if it is not there from the last call (`growing_results.py`). Outputs
+are views of what the program has written, so they are not contiguous where something was cut.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
+from glow.bucketing.growing_results import Given, GrowingResults
 from glow.bucketing.padded_arrays import (
     Around,
     Padded,
     cut,
     padded,
     padded_shape,
-    write_padded,
 )
 from glow.compiled_model import Array, CompiledModel, FillingFunction, check_array
 from glow.dialects.errors import GlowError
@@ -38,10 +36,6 @@ from glow.specialized_model import SpecializedModel, Specializer
 from glow.tensor_info import TensorInfo
 
 Shapes = Sequence[tuple[int, ...]]
-
-
-UNREAD: Array = np.zeros(1, np.uint8)
-"""Stands for an input that code does not read."""
 
 
 class BucketedModel(SpecializedModel):
@@ -62,6 +56,7 @@ class BucketedModel(SpecializedModel):
             for info in signature.inputs
         ]
         """The axes of each input that are padded, and their sizes by name."""
+        self._growing = GrowingResults(len(signature.outputs))
         self._spare: deque[Sequence[Padded | None]] = deque()
         """The padded inputs of calls that have ended, whose memory the next ones may take."""
 
@@ -147,7 +142,8 @@ class BucketedModel(SpecializedModel):
             results = self._run_padded(arrays, margins, threads)
         else:
             self._check_dtypes(dict(zip(self._names, arrays, strict=True)))
-            results = run_filling(filling, arrays, margins, threads)
+            given = list(map(Given, arrays, margins))
+            results = self._growing.run(filling, given, threads)
         return [
             cut(array, [(axis, added[name]) for axis, name in cuts])
             for array, cuts in zip(results, self._padding.cuts, strict=True)
@@ -178,28 +174,6 @@ class BucketedModel(SpecializedModel):
         if program is None or program.asks or program.takes != self._names:
             return None
         return program.model.filling if program.model else None
-
-
-def run_filling(
-    function: FillingFunction,
-    arrays: Sequence[Array],
-    margins: Sequence[Around],
-    threads: int | None,
-) -> list[Array]:
-    """The outputs of code for which inputs are padded where they are wanted: in outputs."""
-    results = function.new_results()
-    inputs = list(arrays)
-    for filled in function.filled:
-        array, around = arrays[filled.input], margins[filled.input]
-        part = filled.part(padded_shape(array.shape, around), results)
-        write_padded(part, array, around)
-        inputs[filled.input] = UNREAD
-    for number, array in enumerate(inputs):
-        if array is not UNREAD:
-            one = padded(array, margins[number]).array
-            inputs[number] = np.require(one, None, ["C", "A"])
-    function.run_filled(inputs, results, threads)
-    return results
 
 
 def open_model(

@@ -312,14 +312,13 @@ class _Search:
         tried = self._smaller(padded, pair)
         short = next((one for one in tried if self.graphs.takes(one)), tried[-1])
         sizes = short[self.name], pair[1]
-        graphs = self.graphs.at(short), self.graphs.at(self._at(padded, pair[1]))
+        one, other = self.graphs.at(short), self.graphs.at(self._at(padded, pair[1]))
         try:
-            return check_pair(*graphs, sizes, padded.at_front)
-        except (
-            GlowError
-        ):  # Perhaps of what comes to nothing, as lookups of all in order.
-            simpler = map(_canonical, graphs)
-            return check_pair(*simpler, sizes, padded.at_front)
+            return check_pair(one, other, sizes, padded.at_front)
+        except GlowError:
+            # Perhaps of what comes to nothing, as lookups of all elements in order.
+            one, other = _canonical(one), _canonical(other)
+            return check_pair(one, other, sizes, padded.at_front)
 
     def _at(self, padded: PaddedSize, size: int) -> Sizes:
         """The sizes when the padded one has another."""

@@ -160,22 +160,27 @@ class NativeFunction:
     ) -> list[Array]:
         """The outputs, in memory of their own; inputs are copied only where they must be."""
         taken = [np.require(array, None, ["C", "A"]) for array in inputs]
-        results = self.new_results()
+        results = [self.new_result(n) for n in range(len(self.program.outputs))]
         for filled in self.program.filled:
             filled.fill(inputs, results)
         arrays = (*taken, *results)
         self._run_at(list(map(address_of, arrays)), arrays, threads)
         return results
 
-    def new_results(self) -> list[Array]:
-        """Arrays for outputs, of whatever numbers, where earlier ones were that nobody has."""
-        take = self._results.take
-        return [take(each.shape, each.dtype) for each in self.program.outputs]
+    def new_result(self, number: int) -> Array:
+        """An array for an output, of whatever numbers, where one was that nobody has."""
+        output = self.program.outputs[number]
+        return self._results.take(output.shape, output.dtype)
 
     @property
     def filled(self) -> Sequence[FilledOutput]:
         """The inputs that a call writes into outputs, and nobody else reads."""
         return self.program.filled
+
+    @property
+    def output_shapes(self) -> Sequence[tuple[int, ...]]:
+        """The shapes of the outputs."""
+        return [output.shape for output in self.program.outputs]
 
     def run_filled(
         self,

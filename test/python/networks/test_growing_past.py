@@ -1,6 +1,7 @@
 """Language models whose past grows: it is padded at its front, so that few programs serve it."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
@@ -205,32 +206,102 @@ def test_group_query_attention_counts_what_the_mask_has(window):
     assert len(model.programs()) == 2
 
 
-def test_results_of_earlier_calls_stay():
-    """A past is written into the memory of results, of which nobody has any more."""
-    model = compiler.compile(
-        grouped_model().SerializeToString(),
-        input_shapes={"batch": 1, "new": 1},
-        buckets={"past": [20]},
-        threads=1,
-    )
-    random = np.random.default_rng(4)
-    past = {
-        name: np.zeros((1, GROUPS, 0, SIZE), np.float32) for name in ("keys", "values")
-    }
-    seen = []
-    for length in range(12):
-        x = random.standard_normal((1, 1, WIDTH)).astype(np.float32)
-        mask = np.ones((1, length + 1), np.int64)
-        results = model.run({"x": x, "mask": mask, **past})
-        past = {name: results[f"new_{name}"] for name in past}
-        seen.append([(one, one.copy()) for one in results.values()])
-    assert model.programs()[0].filling is not None
-    for one, copy in [pair for pairs in seen for pair in pairs]:
-        np.testing.assert_array_equal(one, copy)
-    np.testing.assert_array_equal(seen[-1][1][0][:, :, :3], seen[2][1][0])
-    wrong = {name: one.astype(np.float64) for name, one in past.items()}
+class Loop:
+    """Calls of a decoder at several heads, each beside the same one without buckets."""
+
+    def __init__(self, new=1, size=24):
+        source = grouped_model().SerializeToString()
+        fixed = {"batch": 1, "new": new}
+        self.model = compiler.compile(
+            source, input_shapes=fixed, buckets={"past": [size]}, threads=1
+        )
+        self.free = compiler.compile(source, backend="interpreter", specializations=64)
+        self.random = np.random.default_rng(4)
+        self.new = new
+        self.seen = []
+
+    def first(self):
+        return [np.zeros((1, GROUPS, 0, SIZE), np.float32)] * 2
+
+    def step(self, past):
+        """The next past; checks the results, and that those of earlier calls are still there."""
+        x = self.random.standard_normal((1, self.new, WIDTH)).astype(np.float32)
+        mask = np.ones((1, past[0].shape[2] + self.new), np.int64)
+        inputs = {"x": x, "mask": mask, "keys": past[0], "values": past[1]}
+        found, wanted = self.model.run(inputs), self.free.run(inputs)
+        for name, array in found.items():
+            np.testing.assert_allclose(array, wanted[name], rtol=0, atol=2e-6)
+            self.seen.append((array, array.copy()))
+        for one, copy in self.seen:
+            np.testing.assert_array_equal(one, copy)
+        return [found["new_keys"], found["new_values"]]
+
+
+@pytest.mark.parametrize("new", [1, 2])
+def test_results_of_a_loop_share_memory(new):
+    loop = Loop(new)
+    past = loop.step(loop.first())  # Which compiles.
+    memory = set()
+    for _ in range(9):
+        past = loop.step(past)
+        memory |= {id(array.base) for array in past}
+    assert len(memory) == 2
+    assert loop.model.programs()[0].filling is not None
+    with pytest.raises(ValueError, match="read-only"):
+        past[0][...] = 0
+
+
+def test_a_past_may_have_several_futures():
+    """Beams: the same past again, an older one, a copy, and a part of one."""
+    loop = Loop()
+    past = loop.step(loop.first())
+    older = past = loop.step(loop.step(past))
+    for _ in range(2):
+        loop.step(past)
+        past = loop.step(past)
+    loop.step(older)
+    loop.step([one.copy() for one in past])
+    loop.step([one[:, :, :2] for one in past])
+    loop.step([one[:, :, 1:] for one in past])
+    loop.step(past[::-1])
+    loop.step([past[0], past[0]])
+    loop.step([past[0], older[1].repeat(2, 2)[:, :, : past[0].shape[2]]])
+
+
+def test_a_past_reaches_its_bucket_and_goes_on():
+    loop = Loop(size=6)
+    past = loop.step(loop.first())
+    for _ in range(6):
+        past = loop.step(past)
+    with pytest.raises(GlowError, match="past = 7 is beyond the largest bucket"):
+        loop.step(past)
+    past = loop.step([one[:, :, -3:] for one in past])
+    loop.step(past)
+
+
+def test_threads_may_have_one_past():
+    loop = Loop()
+    past = loop.step(loop.step(loop.step(loop.first())))
+    x = np.random.default_rng(5).standard_normal((8, 1, 1, WIDTH)).astype(np.float32)
+    mask = np.ones((1, past[0].shape[2] + 1), np.int64)
+
+    def call(number):
+        inputs = {"x": x[number], "mask": mask, "keys": past[0], "values": past[1]}
+        return inputs, loop.model.run(inputs)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(call, range(8)))
+    for inputs, results in found:
+        for name, wanted in loop.free.run(inputs).items():
+            np.testing.assert_allclose(results[name], wanted, rtol=0, atol=2e-6)
+
+
+def test_a_past_of_another_type_is_refused():
+    loop = Loop()
+    past = [one.astype(np.float64) for one in loop.step(loop.first())]
+    x, mask = np.zeros((1, 1, WIDTH), np.float32), np.ones((1, 2), np.int64)
     with pytest.raises(GlowError, match="input 'keys' must have dtype float32"):
-        model.run({"x": x, "mask": np.ones((1, 13), np.int64), **wrong})
+        loop.model.run({"x": x, "mask": mask, "keys": past[0], "values": past[1]})
 
 
 def test_other_devices_write_their_outputs_themselves():
