@@ -285,8 +285,9 @@ class _Search:
 
     def _is_taken(self, padded: PaddedSize) -> bool:
         """Whether the model takes smaller sizes."""
+        names = (self.name, *padded.along)
         return any(
-            min(sizes.values()) > 0 and self.graphs.takes(sizes)
+            min(sizes[name] for name in names) > 0 and self.graphs.takes(sizes)
             for sizes in self._smaller(padded, _pairs(self.buckets)[-1])
         )
 

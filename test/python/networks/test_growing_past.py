@@ -206,6 +206,24 @@ def test_group_query_attention_counts_what_the_mask_has(window):
     assert len(model.programs()) == 2
 
 
+def test_a_prompt_has_no_past():
+    runtime = pytest.importorskip("onnxruntime")
+    source = grouped_model().SerializeToString()
+    buckets = {"new": [4, 8], "total": [4, 8]}
+    fixed = {"batch": 1, "past": 0}
+    model = compiler.compile(source, input_shapes=fixed, buckets=buckets)
+    random = np.random.default_rng(6)
+    past = np.zeros((1, GROUPS, 0, SIZE), np.float32)
+    for length in (1, 3, 4, 5, 8):
+        x = random.standard_normal((1, length, WIDTH)).astype(np.float32)
+        inputs = {"x": x, "mask": np.ones((1, length), np.int64)}
+        inputs |= {"keys": past, "values": past}
+        wanted = runtime.InferenceSession(source).run(None, inputs)
+        for one, other in zip(model.run(inputs).values(), wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
+    assert len(model.programs()) == 2
+
+
 class Loop:
     """Calls of a decoder at several heads, each beside the same one without buckets."""
 
