@@ -119,7 +119,8 @@ def compile(
     for good. A model with open sizes, or with inputs whose values decide shapes, becomes a
     `SpecializedModel`, which compiles at its calls and keeps so many `specializations`.
     `buckets` are the only sizes that it compiles for (`{"length": [16, 32]}`): others are
-    padded with zeros to the next, and results cut, where that does not change them.
+    padded with zeros to the next, and results cut, where that does not change them. With
+    buckets `input_shapes` fixes the other sizes.
     Of several backends (`["npu", "cpu"]`) the first that runs a node takes it; `device` is one
     of `glow devices`. `target_core` is a file with figures of the core (`glow calibrate`).
     `threads` are those of a call, by default one a core, and change no result. `numerics`

@@ -324,14 +324,16 @@ class SpecializedModel:
         if self._is_told or len(keys) < TOLD_PROGRAMS:
             return []
         self._is_told = True
+        padding = self.signature.padding
+        known = padding.names if padding else set[str]()
         sizes: dict[str, set[object]] = {}
         for shapes in keys:
             for info, shape in zip(self.inputs, shapes, strict=True):
-                names = info.shape or ()
-                for name, size in zip(
-                    names, cast("Sequence[int]", shape), strict=False
-                ):
-                    if isinstance(name, str) and name != UNNAMED:
+                pairs = zip(
+                    info.shape or (), cast("Sequence[int]", shape), strict=False
+                )
+                for name, size in pairs:
+                    if isinstance(name, str) and name not in (UNNAMED, *known):
                         sizes.setdefault(name, set()).add(size)
         return [name for name, found in sizes.items() if len(found) > 1]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from xdsl.dialects.func import FuncOp
 
-Array = npt.NDArray[np.generic]
+    Array = npt.NDArray[np.generic]
 
 INPUT_NAMES = "glow.input_names"
 OUTPUT_NAMES = "glow.output_names"

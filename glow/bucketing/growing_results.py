@@ -57,16 +57,6 @@ class Taken(NamedTuple):
     """Whether the past is in it already."""
 
 
-class _Last(NamedTuple):
-    """The last result in some memory."""
-
-    memory: weakref.ref[Array]
-    offset: int
-    """Where in the memory it begins, in bytes."""
-    zeros: int
-    """How many rows of zeros it begins with."""
-
-
 class _Form(NamedTuple):
     """What results and their past are."""
 
@@ -90,6 +80,17 @@ class _Form(NamedTuple):
     def in_memory(self, memory: Array, offset: int) -> Array:
         """A result in some memory."""
         return np.ndarray(self.shape, self.dtype, memory, offset)
+
+
+class _Last(NamedTuple):
+    """The last result in some memory."""
+
+    memory: weakref.ref[Array]
+    form: _Form
+    offset: int
+    """Where in the memory it begins, in bytes."""
+    zeros: int
+    """How many rows of zeros it begins with."""
 
 
 UNREAD: Array = np.zeros(1, np.uint8)
@@ -151,7 +152,8 @@ class GrowingResults:
             found = self._behind(past.array, form, zeros)
             memory, offset = found or self._new(form)
             self._forget_dead()
-            self._last[id(memory)] = _Last(weakref.ref(memory), offset, zeros)
+            last = _Last(weakref.ref(memory), form, offset, zeros)
+            self._last[id(memory)] = last
         return Taken(form.in_memory(memory, offset), found is not None)
 
     def _new(self, form: _Form) -> tuple[Array, int]:
@@ -167,7 +169,7 @@ class GrowingResults:
         """The place behind the last result, if a past is all of that."""
         memory = past.base
         last = self._last.get(id(memory))
-        if last is None or last.memory() is not memory:
+        if last is None or last.memory() is not memory or last.form != form:
             return None
         assert isinstance(memory, np.ndarray)
         grown = form.shape[form.axis] - past.shape[form.axis] - zeros

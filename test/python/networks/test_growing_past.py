@@ -34,6 +34,9 @@ step (float[1, new, 4] x, float[1, past, 4] keys, int64[1, total] mask)
 }"""
 """Attention of new words to a past and to themselves."""
 
+ROWS = """<ir_version: 9, opset_import: ["" : 18]>
+rows (float[N, 3] x) => (float[N, 3] y) { y = Neg(x) }"""
+
 BUCKETS = {"past": [4, 9]}
 
 
@@ -82,6 +85,19 @@ def test_many_programs_are_told_of():
         warnings.simplefilter("error")
         for length in range(8, 12):
             call(length)
+
+
+def test_buckets_are_no_reason_to_tell_of_buckets():
+    sizes = list(range(2, 14))
+    model = compiler.compile(
+        parser.parse_model(ROWS).SerializeToString(),
+        backend="interpreter",
+        buckets={"N": sizes},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for size in sizes:
+            model(np.zeros((size, 3), np.float32))
 
 
 def test_a_past_and_new_words_may_both_be_padded():
