@@ -11,7 +11,8 @@ are views of what the program has written, so they are not contiguous where some
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 
 from glow.bucketing.growing_results import Given, GrowingResults
 from glow.bucketing.padded_arrays import (
@@ -139,7 +140,8 @@ class BucketedModel(SpecializedModel):
         margins = self._margins(added)
         filling = self._filling(arrays, margins)
         if filling is None:
-            results = self._run_padded(arrays, margins, threads)
+            with self._telling_of(arrays, added):
+                results = self._run_padded(arrays, margins, threads)
         else:
             self._check_dtypes(dict(zip(self._names, arrays, strict=True)))
             given = list(map(Given, arrays, margins))
@@ -148,6 +150,21 @@ class BucketedModel(SpecializedModel):
             cut(array, [(axis, added[name]) for axis, name in cuts])
             for array, cuts in zip(results, self._padding.cuts, strict=True)
         ]
+
+    @contextmanager
+    def _telling_of(
+        self, arrays: Sequence[Array], added: Mapping[str, Margins]
+    ) -> Generator[None, None, None]:
+        """Lets errors, which may name padded shapes, say what is padded."""
+        try:
+            yield
+        except GlowError as error:
+            known = self._sizes([array.shape for array in arrays])
+            sizes = [
+                f"{name} = {n} to {n + sum(added[name])}" for name, n in known.items()
+            ]
+            error.hint = error.hint or f"inputs are padded: {', '.join(sizes)}"
+            raise
 
     def _run_padded(
         self, arrays: Sequence[Array], margins: Sequence[Around], threads: int | None

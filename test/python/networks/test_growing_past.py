@@ -63,6 +63,9 @@ def test_a_growing_past_takes_few_programs():
         past = found[1]
     assert len(model.programs()) == 2
     assert all(program.filling for program in model.programs())
+    with pytest.raises(GlowError) as caught:
+        model(x, past[:, :3], np.ones((1, 3), np.int64))
+    assert "inputs are padded: past = 3 to 4" in caught.value.one_line()
     with pytest.raises(GlowError, match="past = 10 is beyond the largest bucket, 9"):
         model(x, past, np.ones((1, 11), np.int64))
 
