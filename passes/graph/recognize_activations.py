@@ -193,15 +193,28 @@ def _gelu_tanh(
 
 
 def _is_cubic(value: SSAValue, x: SSAValue) -> bool:
-    """Whether the value is `sqrt(2 / pi) * (x + 0.044715 * x^3)`."""
+    """Whether the value is `sqrt(2 / pi) * (x + 0.044715 * x^3)`, or x is taken out of the sum."""
     total = beside_number(value, glow.MulOp, sqrt(2 / pi))
     owner = total.owner if total is not None else None
     if not isinstance(owner, glow.AddOp):
-        return False
+        return _is_cubic_product(value, x)
     for one, other in (owner.operands[:2], owner.operands[1::-1]):
         cube = beside_number(other, glow.MulOp, 0.044715)
         if one is x and cube is not None and _is_cube(cube, x):
             return True
+    return False
+
+
+def _is_cubic_product(value: SSAValue, x: SSAValue) -> bool:
+    """Whether the value is `sqrt(2 / pi) * x * (1 + 0.044715 * x * x)`, as BLOOM has it."""
+    factors = factors_of(value)
+    if len(factors) != 3 or not take_number(factors, sqrt(2 / pi)):
+        return False
+    for one, other in (factors, factors[::-1]):
+        added = beside_number(other, glow.AddOp, 1.0)
+        square = factors_of(added) if added is not None else []
+        if one is x and len(square) == 3 and take_number(square, 0.044715):
+            return all(factor is x for factor in square)
     return False
 
 

@@ -84,6 +84,26 @@ func.func @gelu_tanh(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %7 : tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @gelu_tanh_product(
+// CHECK-NEXT: %0 = glow.gelu_tanh %x : tensor<4xf32>
+// CHECK-NEXT: func.return %0 : tensor<4xf32>
+func.func @gelu_tanh_product(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %small = glow.splat 0.044715 : tensor<f32>
+  %factor = glow.splat 0.79788456 : tensor<f32>
+  %one = glow.splat 1.0 : tensor<f32>
+  %half = glow.splat 0.5 : tensor<f32>
+  %0 = glow.mul %x, %half : tensor<4xf32>
+  %1 = glow.mul %x, %factor : tensor<4xf32>
+  %2 = glow.mul %x, %small : tensor<4xf32>
+  %3 = glow.mul %2, %x : tensor<4xf32>
+  %4 = glow.add %3, %one : tensor<4xf32>
+  %5 = glow.mul %1, %4 : tensor<4xf32>
+  %6 = glow.tanh %5 : tensor<4xf32>
+  %7 = glow.add %6, %one : tensor<4xf32>
+  %8 = glow.mul %0, %7 : tensor<4xf32>
+  func.return %8 : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @reciprocal_of_root(
 // CHECK-NEXT: %y = glow.rsqrt %x : tensor<4xf32>
 // CHECK-NEXT: func.return %y : tensor<4xf32>

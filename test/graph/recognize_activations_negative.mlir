@@ -99,3 +99,34 @@ func.func @root_with_readers(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>
   %y = glow.reciprocal %r : tensor<4xf32>
   func.return %r, %y : tensor<4xf32>, tensor<4xf32>
 }
+
+// GELU's approximation with another number, and of two values.
+// CHECK-LABEL: func.func @no_gelu_tanh(
+// CHECK-NOT: glow.gelu_tanh
+// CHECK: func.return
+func.func @no_gelu_tanh(%x: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %small = glow.splat 0.05 : tensor<f32>
+  %usual = glow.splat 0.044715 : tensor<f32>
+  %factor = glow.splat 0.79788456 : tensor<f32>
+  %one = glow.splat 1.0 : tensor<f32>
+  %half = glow.splat 0.5 : tensor<f32>
+  %0 = glow.mul %x, %half : tensor<4xf32>
+  %1 = glow.mul %x, %factor : tensor<4xf32>
+  %2 = glow.mul %x, %small : tensor<4xf32>
+  %3 = glow.mul %2, %x : tensor<4xf32>
+  %4 = glow.add %3, %one : tensor<4xf32>
+  %5 = glow.mul %1, %4 : tensor<4xf32>
+  %6 = glow.tanh %5 : tensor<4xf32>
+  %7 = glow.add %6, %one : tensor<4xf32>
+  %8 = glow.mul %0, %7 : tensor<4xf32>
+  %a = glow.mul %x, %half : tensor<4xf32>
+  %b = glow.mul %x, %factor : tensor<4xf32>
+  %c = glow.mul %x, %usual : tensor<4xf32>
+  %d = glow.mul %c, %z : tensor<4xf32>
+  %e = glow.add %d, %one : tensor<4xf32>
+  %f = glow.mul %b, %e : tensor<4xf32>
+  %g = glow.tanh %f : tensor<4xf32>
+  %h = glow.add %g, %one : tensor<4xf32>
+  %i = glow.mul %a, %h : tensor<4xf32>
+  func.return %8, %i : tensor<4xf32>, tensor<4xf32>
+}
