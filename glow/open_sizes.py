@@ -309,11 +309,9 @@ def padded_shapes(
     infos: Sequence[OpenTensorInfo],
     padding: Padding,
     shapes: Sequence[tuple[int, ...]],
-    sizes: Mapping[str, int] | None = None,
 ) -> list[tuple[int, ...]]:
-    """The shapes that inputs are padded to; `sizes` are theirs, where somebody knows them."""
-    known = padded_sizes(infos, padding, shapes) if sizes is None else sizes
-    added = padding.margins(known)
+    """The shapes that inputs are padded to."""
+    added = padding.margins(padded_sizes(infos, padding, shapes))
     none = Margins()
     return [
         tuple(

@@ -15,15 +15,12 @@ from glow.passes.instr.verify_instr import VerifyInstrPass
 
 
 def instr_passes(
-    memory_limit: int | None = None,
-    alignment: int | None = None,
-    fills_outputs: bool = False,
+    memory_limit: int | None = None, alignment: int | None = None
 ) -> list[ModulePass]:
     """Buffers, then fewer copies, stacked loops, shared buffers, one arena.
 
     A plan that may only take so many bytes comes after what makes room for it. Where
-    buffers have to begin at multiples of so many bytes, copies that do are made of others. With
-    `fills_outputs` the caller writes inputs into outputs.
+    buffers have to begin at multiples of so many bytes, copies that do are made of others.
     """
     return [
         GlowToInstrPass(),
@@ -33,20 +30,10 @@ def instr_passes(
         StackDataParallelPass(),
         ShareBuffersPass(),
         EliminateDeadStoresPass(),
-        *filled(fills_outputs),
         *make_room(memory_limit),
         PlanMemoryPass(limit=memory_limit),
         VerifyInstrPass(),
     ]
-
-
-def filled(fills_outputs: bool) -> list[ModulePass]:
-    """What leaves it to the caller to write inputs into outputs, if that does so."""
-    if not fills_outputs:
-        return []
-    from glow.passes.instr.fill_outputs import FillOutputsPass
-
-    return [FillOutputsPass()]
 
 
 def aligned(alignment: int | None) -> list[ModulePass]:

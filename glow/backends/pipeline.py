@@ -128,19 +128,16 @@ def graph_phase(options: CompileOptions) -> Phase:
     return Phase(GRAPH, "typed nodes, optimized", make)
 
 
-def instr_phase(
-    options: CompileOptions, alignment: int | None = None, fills_outputs: bool = False
-) -> Phase:
+def instr_phase(options: CompileOptions, alignment: int | None = None) -> Phase:
     """Instructions for the nodes of any backend, in one arena that keeps to a limit.
 
-    `alignment`: the bytes at multiples of which buffers have to begin; `fills_outputs`: whether
-    the backend's functions write inputs into outputs where programs leave that to them.
+    `alignment`: the bytes at multiples of which buffers have to begin.
     """
 
     def make() -> Passes:
         from glow.lowering.instr_pipeline import instr_passes
 
-        return instr_passes(options.memory_limit, alignment, fills_outputs)
+        return instr_passes(options.memory_limit, alignment)
 
     return Phase(INSTR, "instructions on one planned arena", make)
 

@@ -10,14 +10,12 @@ are views of what the program has written, so they are not contiguous where some
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 
 from glow.bucketing.growing_results import Given, GrowingResults
 from glow.bucketing.padded_arrays import (
     Around,
-    Padded,
     cut,
     padded,
     padded_shape,
@@ -33,10 +31,15 @@ from glow.open_sizes import (
     padded_shapes,
     padded_sizes,
 )
+from glow.runtime.array_pool import ArrayPool
 from glow.specialized_model import SpecializedModel, Specializer
 from glow.tensor_info import TensorInfo
 
 Shapes = Sequence[tuple[int, ...]]
+
+
+KEPT = 2
+"""Memory for the padded inputs of so many calls at once is kept."""
 
 
 class BucketedModel(SpecializedModel):
@@ -58,8 +61,7 @@ class BucketedModel(SpecializedModel):
         ]
         """The axes of each input that are padded, and their sizes by name."""
         self._growing = GrowingResults(len(signature.outputs))
-        self._spare: deque[Sequence[Padded | None]] = deque()
-        """The padded inputs of calls that have ended, whose memory the next ones may take."""
+        self._padded_inputs = ArrayPool(KEPT * len(signature.inputs))
 
     def __call__(self, *arrays: Array, **named: Array) -> Array | tuple[Array, ...]:
         """The output, or the outputs as a tuple; raises GlowError as other models do."""
@@ -115,9 +117,14 @@ class BucketedModel(SpecializedModel):
 
     def prepare(self, arrays: Sequence[Array]) -> tuple[CompiledModel, Sequence[Array]]:
         """The program of a call, and its inputs, padded."""
-        margins = self._margins(self._added(arrays))
+        return self._prepare(arrays, self._margins(self._added(arrays)))
+
+    def _prepare(
+        self, arrays: Sequence[Array], margins: Sequence[Around]
+    ) -> tuple[CompiledModel, Sequence[Array]]:
         pairs = zip(arrays, margins, strict=True)
-        return super().prepare([padded(*pair).array for pair in pairs])
+        take = self._padded_inputs.take
+        return super().prepare([padded(*pair, take) for pair in pairs])
 
     @property
     def _padding(self) -> Padding:
@@ -141,7 +148,8 @@ class BucketedModel(SpecializedModel):
         filling = self._filling(arrays, margins)
         if filling is None:
             with self._telling_of(arrays, added):
-                results = self._run_padded(arrays, margins, threads)
+                model, inputs = self._prepare(arrays, margins)
+                results = model.run_in_order(inputs, threads)
         else:
             self._check_dtypes(dict(zip(self._names, arrays, strict=True)))
             given = list(map(Given, arrays, margins))
@@ -165,21 +173,6 @@ class BucketedModel(SpecializedModel):
             ]
             error.hint = error.hint or f"inputs are padded: {', '.join(sizes)}"
             raise
-
-    def _run_padded(
-        self, arrays: Sequence[Array], margins: Sequence[Around], threads: int | None
-    ) -> list[Array]:
-        """The outputs of a program, whose padded inputs take the memory of earlier ones."""
-        try:  # Several calls may ask at once.
-            spare = self._spare.pop()
-        except IndexError:
-            spare = [None] * len(arrays)
-        triples = zip(arrays, margins, spare, strict=True)
-        taken = [padded(*each) for each in triples]
-        model, inputs = super().prepare([one.array for one in taken])
-        results = model.run_in_order(inputs, threads)
-        self._spare.append([one if one.margins else None for one in taken])
-        return results
 
     def _filling(
         self, arrays: Sequence[Array], margins: Sequence[Around]

@@ -46,7 +46,7 @@ class Given(NamedTuple):
     @property
     def contiguous(self) -> Array:
         """The array with zeros."""
-        return np.require(padded(self.array, self.margins).array, None, ["C", "A"])
+        return np.require(padded(self.array, self.margins), None, ["C", "A"])
 
 
 class Taken(NamedTuple):

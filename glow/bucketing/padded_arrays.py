@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,13 +12,8 @@ from glow.open_sizes import Margins
 Around = Sequence[tuple[int, Margins]]
 """How many zeros are before and behind an array, for the axes that have some."""
 
-
-class Padded(NamedTuple):
-    """An array with zeros around it."""
-
-    array: Array
-    margins: Around
-    """None around an array that is somebody else's."""
+Take = Callable[[tuple[int, ...], np.dtype[np.generic]], Array]
+"""Gives an array of a shape and a type, of whatever numbers."""
 
 
 def padded_shape(shape: tuple[int, ...], margins: Around) -> tuple[int, ...]:
@@ -32,18 +26,13 @@ def padded_shape(shape: tuple[int, ...], margins: Around) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def padded(array: Array, margins: Around, before: Padded | None = None) -> Padded:
-    """An array with zeros around it, in the memory of an earlier one where that fits.
-
-    Zeros of the earlier one are those of this one where it has no more of them.
-    """
+def padded(array: Array, margins: Around, take: Take = np.empty) -> Array:
+    """An array with zeros around it, which is taken from somewhere; one without is itself."""
     if not any(front or back for _, (front, back) in margins):
-        return Padded(array, ())
-    shape = padded_shape(array.shape, margins)
-    if before is None or not _fits(before, margins, shape, array.dtype):
-        before = Padded(np.zeros(shape, array.dtype), ())
-    cut(before.array, margins)[...] = array
-    return Padded(before.array, margins)
+        return array
+    result = take(padded_shape(array.shape, margins), array.dtype)
+    write_padded(result, array, margins)
+    return result
 
 
 def write_padded(target: Array, array: Array, margins: Around) -> None:
@@ -55,22 +44,6 @@ def write_padded(target: Array, array: Array, margins: Around) -> None:
         if back:
             target[(*before, slice(target.shape[axis] - back, None))] = 0
     cut(target, margins)[...] = array
-
-
-def _fits(
-    padded: Padded,
-    margins: Around,
-    shape: tuple[int, ...],
-    dtype: np.dtype[np.generic],
-) -> bool:
-    """Whether memory has zeros wherever they are needed."""
-    if (padded.array.shape, padded.array.dtype) != (shape, dtype):
-        return False
-    zeros = dict(padded.margins)
-    return all(
-        axis in zeros and front <= zeros[axis].front and back <= zeros[axis].back
-        for axis, (front, back) in margins
-    )
 
 
 def cut(array: Array, margins: Around) -> Array:

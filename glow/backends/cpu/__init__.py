@@ -153,9 +153,14 @@ class CpuBackend(Backend):
         """Native code of the module's main function."""
         from glow.backends.cpu.native_function import build_native_function
         from glow.lowering.target.target_names import runnable_target
+        from glow.signature import main_function
 
         target = runnable_target(options.target)
         table = self.kernel_table()
+        if options.fills_outputs:
+            from glow.passes.instr.fill_outputs import fill_outputs
+
+            fill_outputs(main_function(module))
         shares = options.shares_constants
         return build_native_function(module, target, options.threads, table, shares)
 

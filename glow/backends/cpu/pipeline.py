@@ -45,7 +45,7 @@ def cpu_pipeline(options: CompileOptions) -> Pipeline:
         [
             graph_phase(options),
             Phase(LOWERED, "few primitives, blocked layouts, fused nodes", lowered),
-            instr_phase(options, fills_outputs=options.fills_outputs),
+            instr_phase(options),
             Phase(LOOPS, "a function a kernel, and main, which calls them", loops),
             Phase("llvm", "LLVM IR text", is_export=True),
             Phase("asm", "assembly text of the target", is_export=True),

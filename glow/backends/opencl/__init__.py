@@ -44,8 +44,7 @@ class OpenClBackend(CpuBackend):
         """The CPU's to loops, then the kernels as text, or as SPIR-V."""
         from glow.backends.pipeline import LOOPS, Phase, Pipeline
 
-        own = replace(options, target=target_of(options), fills_outputs=False)
-        pipeline = super().pipeline(own)
+        pipeline = super().pipeline(replace(options, target=target_of(options)))
         phases = list(pipeline.phases)[: pipeline.names.index(LOOPS) + 1]
         text = Phase(OPENCL_C, "OpenCL C text of the kernels", is_export=True)
         binary = Phase(SPIRV, "SPIR-V 1.2 of the kernels", is_export=True)

@@ -10,11 +10,10 @@ from onnx import TensorProto, helper, numpy_helper, parser
 
 import glow
 from glow import compiler
-from glow.backends.backend import get_backend
 from glow.bucketing.padded_arrays import cut, padded, write_padded
 from glow.dialects.errors import GlowError
 from glow.open_sizes import Margins, PaddedSize
-from glow.options import CompileOptions
+from glow.runtime.array_pool import ArrayPool
 
 STEP = """<ir_version: 9, opset_import: ["" : 18]>
 step (float[1, new, 4] x, float[1, past, 4] keys, int64[1, total] mask)
@@ -341,12 +340,6 @@ def test_a_past_of_another_type_is_refused():
         loop.model.run({"x": x, "mask": mask, "keys": past[0], "values": past[1]})
 
 
-def test_other_devices_write_their_outputs_themselves():
-    options = CompileOptions(backend="opencl", target="avx2", fills_outputs=True)
-    passes = get_backend("opencl").pipeline(options)["instr"].passes
-    assert "fill-outputs" not in [one.name for one in passes]
-
-
 def test_sizes_that_no_trial_finds_are_asked_for():
     source = grouped_model().SerializeToString()
     with pytest.raises(GlowError) as caught:
@@ -356,20 +349,19 @@ def test_sizes_that_no_trial_finds_are_asked_for():
 
 
 def test_memory_of_padded_inputs_is_taken_again():
-    ones = np.ones((2, 3), np.float32)
+    pool = ArrayPool(1)
+    ones, margins = np.ones((2, 3), np.float32), [(1, Margins(2))]
     wanted = np.pad(ones, ((0, 0), (2, 0)))
-    before = padded(ones, [(1, Margins(2))])
-    np.testing.assert_array_equal(before.array, wanted)
-    longer = padded(np.ones((2, 4), np.float32), [(1, Margins(1))], before)
-    assert longer.array is before.array
-    np.testing.assert_array_equal(longer.array[:, :1], 0)
-    shorter = padded(ones, [(1, Margins(2))], longer)
-    assert shorter.array is not before.array
-    np.testing.assert_array_equal(shorter.array, wanted)
-    np.testing.assert_array_equal(cut(shorter.array, shorter.margins), ones)
-    other = padded(ones.astype(np.float64), [(1, Margins(2))], shorter)
-    assert other.array.dtype == np.float64
-    assert padded(ones, [(1, Margins())], shorter).array is ones
+    first = padded(ones, margins, pool.take)
+    np.testing.assert_array_equal(first, wanted)
+    memory = first.ctypes.data
+    first[...] = 7
+    del first
+    again = padded(ones, margins, pool.take)
+    assert again.ctypes.data == memory
+    np.testing.assert_array_equal(again, wanted)
+    assert padded(ones, [(1, Margins())], pool.take) is ones
+    np.testing.assert_array_equal(cut(padded(ones, margins), margins), ones)
 
 
 def test_an_array_is_written_with_zeros_around_it():
