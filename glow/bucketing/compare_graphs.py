@@ -16,8 +16,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import is_static_tensor, node_name, shape_of
-from glow.dialects.weight_table import Array, place_in_file
+from glow.dialects.weight_table import place_in_file
 from glow.dialects.weights import stored_value
+from glow.passes.graph.merge_weights import same_bits
 from glow.passes.graph.padding.padded_value import PaddedValue
 from glow.passes.graph.padding.placing import MARKS, marks
 from glow.passes.graph.padding.verify_padding import follow_padding, set_axes
@@ -31,9 +32,6 @@ SIZED: dict[type[Operation], tuple[str, ...]] = {
 
 MARKED = (glow.ConstantOp, glow.SplatOp, glow.BroadcastOp, glow.SliceOp)
 """The nodes whose results are longer than what they are made of."""
-
-INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-"""Types that compare the bits of elements of so many bytes."""
 
 Cuts = tuple[tuple[int, int], ...]
 """Numbers of outputs, and axes of them."""
@@ -153,17 +151,7 @@ def _is_part(short: glow.ConstantOp, long: glow.ConstantOp, at_front: bool) -> b
             return True  # Unread, as the weights of a large model should be.
     added = np.subtract(second.shape, first.shape) if at_front else [0] * first.ndim
     part = second[tuple(map(slice, added, np.add(added, first.shape)))]
-    return _bits_are_equal(part, first)
-
-
-def _bits_are_equal(one: Array, other: Array) -> bool:
-    """Whether two arrays of a shape are the same, NaN and signs of zeros too."""
-    if one.dtype != other.dtype:
-        return False
-    if one.dtype.itemsize not in INTEGERS:
-        return one.tobytes() == other.tobytes()
-    kind = INTEGERS[one.dtype.itemsize]
-    return np.array_equal(one.view(kind), other.view(kind))
+    return same_bits(part, first)
 
 
 def _check_shape(

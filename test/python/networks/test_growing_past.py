@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper, parser
+from support.runtime.opencl_testing import needs_device
 
 import glow
 from glow import compiler
@@ -338,6 +339,23 @@ def test_a_past_of_another_type_is_refused():
     x, mask = np.zeros((1, 1, WIDTH), np.float32), np.ones((1, 2), np.int64)
     with pytest.raises(GlowError, match="input 'keys' must have dtype float32"):
         loop.model.run({"x": x, "mask": mask, "keys": past[0], "values": past[1]})
+
+
+@needs_device
+def test_other_devices_write_their_outputs_themselves():
+    source = grouped_model().SerializeToString()
+    options = {"input_shapes": {"batch": 1, "new": 1}, "buckets": {"past": [6]}}
+    model = compiler.compile(source, backend="opencl", **options)
+    free = compiler.compile(source, backend="interpreter")
+    random = np.random.default_rng(7)
+    keys = values = np.zeros((1, GROUPS, 0, SIZE), np.float32)
+    for length in range(6):
+        x = random.standard_normal((1, 1, WIDTH)).astype(np.float32)
+        mask = np.ones((1, length + 1), np.int64)
+        found, wanted = (one(x, mask, keys, values) for one in (model, free))
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+        _, keys, values = found
 
 
 def test_sizes_that_no_trial_finds_are_asked_for():
