@@ -30,9 +30,10 @@ from glow.runtime.native_function import NativeFunction, native_function
 from glow.runtime.native_program import Argument, NativeProgram, NativeVariable
 from glow.signature import buffer_infos, input_count, main_function
 
-SINGLE_THREAD_BYTES = 1 << 20
+SINGLE_THREAD_BYTES = 1 << 19
 """A network that touches fewer bytes runs on the calling thread: it is done sooner than
-another thread wakes up. Results do not depend on it."""
+another thread hears of it. Of larger ones calls are measured on one thread and on more, see
+thread_choice.py. Results do not depend on it."""
 
 LARGE_BYTES = 16 << 20
 """Weights for which memory that code generation has no use for is let go on the way."""

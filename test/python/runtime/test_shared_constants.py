@@ -205,6 +205,14 @@ def test_few_rows_read_the_weights_of_many(target):
     assert near[0] == near[1]
 
 
+def test_two_threads_read_the_weights_of_one_row():
+    """A tile of all columns would leave them to one."""
+    machine = Target.from_string("avx512")
+    assert choose_tile(1, 128, 3264, machine).blocks == 4
+    assert choose_tile(1, 128, 64, machine).blocks == 8
+    assert choose_tile(1, 16, 1 << 20, machine).blocks == 1
+
+
 def test_what_is_there_is_not_read_again(path, tmp_path, monkeypatch):
     own_folder(tmp_path, monkeypatch)
     first = glow.compile(path, threads=1)

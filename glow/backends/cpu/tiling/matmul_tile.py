@@ -29,6 +29,8 @@ OTHER_WAYS = 2
 take some: a tile has fewer rows than there are ways, but where these are few they conflict
 anyway."""
 MAX_BLOCKS_OF_VECTOR = 8
+SHARED_BYTES = 1 << 18
+"""Weights of one row's product that two threads read faster than one."""
 _LOOP_EXITS = 0.8
 """Mispredicted ends of the loop over the depth: short loops are guessed."""
 _STORES = 2
@@ -72,15 +74,30 @@ def choose_tile(
     `products`: the registers of products that another instruction adds to the sums.
     """
     total = -(-columns // target.lanes(32))
-    most = MAX_BLOCKS_OF_VECTOR if rows == 1 else MAX_BLOCKS
+    most = min(total, MAX_BLOCKS)
+    if rows == 1:
+        most = _most_blocks_of_vector(total, packed_bytes(depth, columns))
     tiles = [
         Tile(height, blocks)
-        for blocks in range(1, min(most, total) + 1)
+        for blocks in range(1, most + 1)
         for height in range(1, min(rows, tallest(blocks, target, products)) + 1)
     ]
     return min(
         tiles, key=lambda tile: product_cycles(tile, rows, total, depth, target.core)
     )
+
+
+def _most_blocks_of_vector(total: int, weight_bytes: int) -> int:
+    """The widest tile of one row: large weights have two groups of columns, for two threads."""
+    most = min(total, MAX_BLOCKS_OF_VECTOR)
+    if total == most > 1 and weight_bytes >= SHARED_BYTES:
+        return -(-total // 2)
+    return most
+
+
+def packed_bytes(depth: int, columns: int) -> int:
+    """The bytes of weights, whose groups along the depth fill 32 bits each."""
+    return types.byte_width(f32) * depth * columns
 
 
 @bounded_cache
@@ -102,7 +119,7 @@ def choose_shared_tile(
     best = choose_tile(rows, columns, depth, target, products)
     many = max(rows, MANY_ROWS)
     blocks = blocks or choose_tile(many, columns, depth, target, products).blocks
-    weights = types.byte_width(f32) * depth * columns  # Groups fill 32 bits.
+    weights = packed_bytes(depth, columns)
     is_far = weights > target.l2_bytes
     read = weights / target.core.far_bytes_per_cycle if is_far else 0.0
 
