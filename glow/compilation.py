@@ -26,6 +26,7 @@ from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.frontends.kinds import TEXT, kind_of
+from glow.frontends.known_starts import KnownStarts
 from glow.frontends.mapped_file import files_held
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
@@ -190,6 +191,7 @@ class StoredSpecializer:
         self.options = options
         self._content: Content | None = None
         """That of the model's file, which stays as it is: it is hashed once."""
+        self._starts = KnownStarts()
 
     def find_program(
         self, shapes: Mapping[str, tuple[int, ...]], answers: Answers
@@ -218,7 +220,9 @@ class StoredSpecializer:
         with working(options, known := entry.parts if entry else {}):
             from glow.compiler import compile_step
 
-            program = compile_step(self.source.model, options, answers, notes)
+            program = compile_step(
+                self.source.model, options, answers, notes, self._starts
+            )
         kept = source and _keep(
             source, options, program.model, notes, program.asks, known
         )

@@ -41,6 +41,7 @@ from glow.dialects.locations import place_of
 from glow.dialects.quantized import any_quantized, is_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.kinds import is_text
+from glow.frontends.known_starts import KnownStarts
 from glow.frontends.mapped_file import check_files
 from glow.garbage_collection import collection_paused
 from glow.lowering.target.program_target import check_target
@@ -329,10 +330,12 @@ def compile_step(
     options: CompileOptions,
     answers: Answers,
     notes: ImportNotes | None = None,
+    starts: KnownStarts | None = None,
 ) -> Program:
     """The next program of a model whose sizes are all among the options.
 
-    `answers` are the values that the programs before have asked for.
+    `answers` are the values that the programs before have asked for. `starts` are kept
+    for all programs of a model.
     """
     from glow.frontends.onnx import import_step
 
@@ -343,6 +346,7 @@ def compile_step(
         input_shapes=options.input_shapes or {},
         input_values=options.input_values or {},
         notes=notes,
+        starts=starts,
     )
     return Program(step.module and compile_module(step.module, options), step.asks)
 
@@ -353,12 +357,13 @@ class ModelSpecializer:
     def __init__(self, source: ModelSource, options: CompileOptions) -> None:
         self.source = source
         self.options = options.for_open_sizes()
+        self._starts = KnownStarts()
 
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
         self.source.check()
         options = self.options.for_shapes(shapes)
-        return compile_step(self.source.model, options, answers)
+        return compile_step(self.source.model, options, answers, starts=self._starts)
 
 
 def level_of(module: ModuleOp) -> str | None:

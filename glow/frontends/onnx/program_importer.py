@@ -21,6 +21,7 @@ from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.weight_table import Array
+from glow.frontends.known_starts import Answers, KnownStarts
 from glow.frontends.notes import ImportNotes
 from glow.frontends.onnx.control_flow import control_flow_handler
 from glow.frontends.onnx.external_files import external_digests
@@ -98,24 +99,32 @@ def import_model(
 
 def import_step(
     model: str | os.PathLike[str] | bytes | ModelProto,
-    answers: Sequence[Mapping[str, Array]],
+    answers: Answers,
     *,
     input_shapes: InputShapes,
     input_values: InputValues,
     notes: ImportNotes | None = None,
+    starts: KnownStarts | None = None,
 ) -> Step:
     """The next program of a model whose sizes are all known, and what it waits for then.
 
     `answers` are the values, by name, that each step before has asked for, in order: none
-    for the first. Raises GlowError as `import_model` does.
+    for the first. `starts` are those of this model with these `input_values`, and get more.
+    Raises GlowError as `import_model` does.
     """
+    starts = KnownStarts() if starts is None else starts
     with _importer(model, notes) as importer:
         start = importer.root(input_shapes, input_values)
-        for values in answers:
-            step = importer.walk(start)
-            assert step.next is not None
-            start = step.next.with_values(values)
-        return importer.walk(start)
+        for depth, values in enumerate(answers):
+            before = answers[:depth]
+            following = starts.find(input_shapes, before) or importer.walk(start).next
+            assert following is not None
+            starts.keep(input_shapes, before, following)
+            start = following.with_values(values)
+        step = importer.walk(start)
+        if step.next is not None:
+            starts.keep(input_shapes, answers, step.next)
+        return step
 
 
 @contextlib.contextmanager
@@ -142,8 +151,9 @@ def _importer(
         warnings.warn(message, stacklevel=4)
 
 
-TRIED_SIZES = (1, 16)
-"""What fails in the same way for both of them as sizes that are open fails for any."""
+TRIED_SIZES = (1, 16, 256)
+"""What fails in the same way for all of them as sizes that are open fails for any: the
+last is one that a network which halves its images five or six times accepts."""
 
 
 class ProgramImporter(Importer):

@@ -24,6 +24,17 @@ def test_open_sizes():
         assert main_of(module).args[0].type.get_shape() == (4, 3)
 
 
+def test_open_sizes_that_must_be_large():
+    """A network that halves its images five times and pools what is left."""
+    pools = [
+        node("MaxPool", f"x{k}", f"x{k + 1}", kernel_shape=[2, 2], strides=[2, 2])
+        for k in range(6)
+    ]
+    model = make_model(pools, [("x0", [1, 1, "H", "W"])])
+    line = error_of(model)
+    assert line.startswith("input 'x0' has open sizes (H, W); pass input_shapes, or")
+
+
 def test_unknown_rank():
     model = make_model([node("Relu", "x")], ["x"])
     line = error_of(model)

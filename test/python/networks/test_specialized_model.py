@@ -15,6 +15,7 @@ from glow import compiler
 from glow.compilation import wait_for_stores
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx import import_step
+from glow.frontends.onnx.program_importer import ProgramImporter
 from glow.open_sizes import OpenSignature, OpenTensorInfo
 from glow.specialized_model import Program, SpecializedModel
 
@@ -141,6 +142,26 @@ def test_programs_pass_only_what_is_read():
     names = [name.data for name in function.attributes["glow.input_names"]]
     assert sorted(names) == ["a", "n"]
     assert second.asks == ("least",)
+
+
+def test_no_program_is_imported_twice(monkeypatch):
+    """Each new answer costs the import of what is behind it, not of what is before."""
+    walked = []
+    walk = ProgramImporter.walk
+    monkeypatch.setattr(
+        ProgramImporter,
+        "walk",
+        lambda self, start: walked.append(start.node) or walk(self, start),
+    )
+    model = compiler.compile(PARTS, threads=1)
+    x = np.ones((4, 3), np.float32)
+    model(x, np.array([1, 2, 3]), x)
+    before = len(walked)
+    for n, more in (([1, 2, 4], 2), ([3, 2, 4], 3), ([3, 2, 4], 3), ([3, 5, 3], 5)):
+        model(x, np.array(n), x)
+        assert len(walked) - before == more
+    copy = pickle.loads(pickle.dumps(model))
+    copy(x, np.array([9, 9, 8]), x)
 
 
 INNER = model_of(
