@@ -72,6 +72,10 @@ class Graph:
         """The location of the ONNX node that is being imported."""
         self.training = False
         """Whether nodes stay that do something in training only: dropout."""
+        self.assumes_one_form = False
+        """Whether values of a loop's body have one form in all iterations: slices whose place
+        is data do not leave their axis, and one number has the larger rank of two branches.
+        """
         self.answers: Callable[[SSAValue], Array | None] | None = None
         """Arrays of results of the node that is being imported, where they are known."""
 

@@ -107,11 +107,13 @@ def stacking_loop(
     return list(loop_around(graph, (0, count), values, block))
 
 
-def checked_lengths(node: OnnxNode, value: Operand, steps: int) -> Operand:
-    """The same lengths; a program that is given others tells of an index out of range."""
-    known = Constant(np.arange(steps + 1), "lengths")
+def index_within(node: OnnxNode, value: Operand, most: int) -> Operand:
+    """The same numbers of i64; a program that is given others than 0 to `most` tells of an
+    index out of range.
+    """
+    known = Constant(np.arange(most + 1), "known")
     beyond, zero = (
-        Constant(np.array(steps + 1), "beyond"),
+        Constant(np.array(most + 1), "beyond"),
         Constant(np.array(0), "zero"),
     )
     is_negative = node.emit(LessOp, value, zero)

@@ -6,6 +6,8 @@ condition must be known: then only one branch is in the program.
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects import scf
 from xdsl.ir import Block, Region
 
@@ -22,9 +24,9 @@ from glow.frontends.onnx.control_flow.bodies import (
 from glow.frontends.onnx.control_flow.regions import ending, insert, scalar
 from glow.frontends.onnx.frame import UNKNOWN, Frame
 from glow.frontends.onnx.graph import Constant
-from glow.frontends.onnx.lists import elements_of, form_of, with_elements
+from glow.frontends.onnx.lists import elements_of, form_of, tensors_in, with_elements
 from glow.frontends.onnx.messages import GraphProto
-from glow.frontends.onnx.node import OnnxNode, Operand, element_type
+from glow.frontends.onnx.node import OnnxNode, Operand, element_type, shape
 from glow.frontends.onnx.refusal import NeedsValue
 
 
@@ -66,7 +68,24 @@ class Branches:
                     raise
                 self.reason = f"a branch needs its {need.what}"
         if self.reason is None:
+            if node.graph.assumes_one_form:
+                self._join_ranks()
             self.reason = _difference(*self.results)
+
+    def _join_ranks(self) -> None:
+        """One number, of which a branch gives another rank than the other, gets the larger."""
+        for number, both in enumerate(zip(*self.results, strict=False)):
+            tensors = tensors_in(both)
+            if UNKNOWN in both or tensors is None:
+                continue
+            shapes = [shape(value) for value in tensors]
+            if {prod(one) for one in shapes} != {1}:
+                continue
+            ones = (1,) * max(map(len, shapes))
+            given = zip(self.blocks, self.results, tensors, strict=True)
+            for block, values, value in given:
+                with self.node.graph.inside(block):
+                    values[number] = self.node.reshape(value, ones)
 
     @property
     def are_unknown(self) -> bool:

@@ -1,7 +1,10 @@
 """`Loop` as `scf.for`, or as `scf.while` where conditions decide how often it runs.
 
 Shapes are static, so the number of iterations of a loop that stacks results must be known;
-where conditions decide about it, a loop that keeps no results counts first.
+where conditions decide about it, a loop that keeps no results counts first. A state that the
+body hands on as it is, such as a weight, is no state of the program's loop. States that get
+their shapes in the first iteration only, as those that a program declares without a value,
+have that one in front of the loop.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i1, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import AddOp, AndOp, LessOp
@@ -38,7 +41,7 @@ from glow.frontends.onnx.control_flow.unrolled_loop import unrolled_loop
 from glow.frontends.onnx.frame import UNKNOWN, Frame
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.lists import tensors_in
-from glow.frontends.onnx.node import OnnxNode, Operand, element_type
+from glow.frontends.onnx.node import OnnxNode, Operand, element_type, shape
 from glow.frontends.onnx.refusal import NeedsValue
 
 TRUE = np.array(True)
@@ -48,27 +51,61 @@ ZERO, ONE = np.array(0), np.array(1)
 class LoopNode:
     """A `Loop`: its operands, and its body as a block [iteration, condition, *states]."""
 
-    def __init__(self, bodies: Bodies, node: OnnxNode, frame: Frame) -> None:
+    def __init__(
+        self,
+        bodies: Bodies,
+        node: OnnxNode,
+        frame: Frame,
+        types: Sequence[Attribute] | None = None,
+        assumes_one_form: bool = False,
+    ) -> None:
+        """`types` are those of the changing states, if not those that they begin with.
+
+        `assumes_one_form`: of values in the body, see there.
+        """
         self.node = node
         self.graph = node.graph
+        self.body = node.attr_graph("body")
         self.trips = self._trips()
         self.condition = (
             flag(node, node.value(1)) if node.has(1) else Constant(TRUE, "true")
         )
-        self.initial = [node.value(index) for index in range(2, len(node.inputs))]
+        self.given = [node.value(index) for index in range(2, len(node.inputs))]
+        pairs = zip(self.body.input[2:], self.body.output[1:], strict=False)
+        self.changing = [
+            index for index, (one, other) in enumerate(pairs) if one.name != other.name
+        ]
+        self.initial = self.of_changing(self.given)
+        self.start = 0
+        self.assumes_one_form = assumes_one_form
         self.results: Results = []
-        states = [self.graph.value_of(value).type for value in self.initial]
+        self.types_behind: list[Attribute] = []
+        """Those of the changing states behind an iteration, where the body was imported."""
+        if types is None:
+            types = [self.graph.value_of(value).type for value in self.initial]
         self.block = Block(
-            arg_types=[tensor_type([], i64), tensor_type([], i1), *states]
+            arg_types=[tensor_type([], i64), tensor_type([], i1), *types]
         )
         self.imported = self._import(bodies, frame)
 
+    def of_changing(self, states: Sequence[Operand]) -> Results:
+        """Those of all states that iterations change."""
+        return [states[index] for index in self.changing]
+
+    def with_given(self, states: Sequence[Operand]) -> Results:
+        """All states: those that change, and the others as they were given."""
+        every = [*self.given]
+        for index, value in zip(self.changing, states, strict=True):
+            every[index] = value
+        return every
+
     def _import(self, bodies: Bodies, frame: Frame) -> bool:
         """Whether the body is one for all iterations."""
-        body = self.node.attr_graph("body")
+        iteration, condition, *states = self.block.args
+        arguments = [iteration, condition, *self.with_given(states)]
         try:
             with self.graph.inside(self.block):
-                held = bodies.import_body(body, self.block.args, frame)
+                held = self._iteration(bodies, frame, arguments)
         except NeedsValue as need:
             if need.block is not self.block:
                 raise
@@ -77,8 +114,25 @@ class LoopNode:
         if tensors is None:
             discard(self.block)
             return False
-        self.results = tensors
+        count = 1 + len(self.given)
+        fail_unless(
+            len(tensors) >= count,
+            f"the body gives {len(tensors)} results, not {count} or more",
+        )
+        states = self.of_changing(tensors[1:count])
+        self.results = [tensors[0], *states, *tensors[count:]]
         return UNKNOWN in tensors or self._keeps_shapes()
+
+    def _iteration(
+        self, bodies: Bodies, frame: Frame, arguments: Sequence[Operand]
+    ) -> HeldResults:
+        """What the body gives."""
+        outer = self.graph.assumes_one_form
+        self.graph.assumes_one_form = self.assumes_one_form
+        try:
+            return bodies.import_body(self.body, arguments, frame)
+        finally:
+            self.graph.assumes_one_form = outer
 
     def _trips(self) -> Operand | None:
         """The largest number of iterations; negative ones are 0."""
@@ -94,14 +148,13 @@ class LoopNode:
 
     def _keeps_shapes(self) -> bool:
         """Whether the states keep their shapes; GlowError for other elements."""
-        count = 1 + len(self.initial)
-        fail_unless(
-            len(self.results) >= count,
-            f"the body gives {len(self.results)} results, not {count} or more",
-        )
-        self.results[0] = flag(self.node, self.results[0])
-        pairs = zip(self.initial, self.results[1:], strict=False)
-        for number, (before, after) in enumerate(pairs):
+        with self.graph.inside(self.block):
+            self.results[0] = flag(self.node, self.results[0])
+        self.types_behind = [
+            tensor_type(shape(value), element_type(value)) for value in self.states
+        ]
+        pairs = zip(self.changing, self.block.args[2:], self.states, strict=True)
+        for number, before, after in pairs:
             one, other = type_text(before), type_text(after)
             if element_type(before) != element_type(after):
                 raise GlowError(f"Loop: state {number} is {one}, but becomes {other}")
@@ -109,6 +162,11 @@ class LoopNode:
                 discard(self.block)
                 return False
         return True
+
+    @property
+    def states(self) -> Results:
+        """The states behind an iteration."""
+        return self.results[1 : 1 + len(self.initial)]
 
     @property
     def outputs(self) -> Results:
@@ -140,8 +198,8 @@ class LoopNode:
             again = self._both(results[0], following)
             states = results[1 : 1 + len(self.initial)]
             insert(self.graph, ending(self.graph, [following, again, *states]))
-        start: Operand = Constant(ZERO, "zero")
-        if isinstance(self.trips, SSAValue):
+        start: Operand = Constant(np.array(self.start), "start")
+        if isinstance(self.trips, SSAValue) or self.start:
             condition = self._both(condition, start)
         initial = [
             self.graph.value_of(value) for value in (start, condition, *self.initial)
@@ -164,6 +222,50 @@ class LoopNode:
             return is_left
         return self.node.emit(AndOp, condition, is_left)
 
+    def finished(self) -> HeldResults:
+        """The last states and the stacked results."""
+        count, changing = self.count(), len(self.initial)
+        if not self.is_stacking and count is None:
+            return [
+                *self.with_given(self.while_loop(self.block, self.results)[1:]),
+                *[UNKNOWN] * len(self.outputs),
+            ]
+        if self.is_stacking and not isinstance(count, int):
+            what = "number of iterations"
+            decided = self.iterations() if count is None else count
+            count = max(int(self.node.known(decided, what)), 0)
+        assert count is not None
+        results = self.for_loop(count)
+        return [*self.with_given(results[:changing]), *results[changing:]]
+
+    @property
+    def is_stacking(self) -> bool:
+        """Whether what iterations give beside states is read."""
+        states = len(self.given)
+        indices = range(states, states + len(self.outputs))
+        return any(map(self.node.uses, indices))
+
+    @property
+    def runs_by_condition(self) -> bool:
+        """Whether it is `scf.while`."""
+        return (
+            self.imported
+            and UNKNOWN not in self.results
+            and not self.is_stacking
+            and self.count() is None
+        )
+
+    def begin_behind_first(self, bodies: Bodies, frame: Frame) -> None:
+        """Writes the first iteration out in front of the loop, which there is."""
+        number = Constant(ZERO, "iteration")
+        arguments = [number, self.condition, *self.given]
+        results = tensors_in(self._iteration(bodies, frame, arguments))
+        assert results is not None
+        self.condition = flag(self.node, results[0])
+        pairs = zip(self.of_changing(results[1:]), self.block.args[2:], strict=True)
+        self.initial = [self.node.reshape(one, shape(arg)) for one, arg in pairs]
+        self.start = 1
+
     def iterations(self) -> SSAValue:
         """How many there are, by a loop that keeps no results."""
         with self.graph.inside(self.block):
@@ -184,7 +286,7 @@ class LoopNode:
         """The last states and the stacked results of a number of iterations."""
         block, (iteration, condition, *_) = self.block, self.block.args
         initial = list(self.initial)
-        states = self.results[1 : 1 + len(initial)]
+        states = self.states
         is_counting = bool(iteration.uses)
         with self.graph.inside(block):
             if is_counting:
@@ -207,25 +309,36 @@ def _truth(value: Operand) -> bool | None:
     return bool(value.array) if isinstance(value, Constant) else None
 
 
+def _loop_by_condition(bodies: Bodies, node: OnnxNode, frame: Frame) -> LoopNode | None:
+    """A loop of slices that do not leave their axes; None if it is not such a one.
+
+    Where its states have other shapes behind the first iteration, that one is in front of it.
+    """
+    loop = LoopNode(bodies, node, frame, assumes_one_form=True)
+    is_behind_first = not loop.imported and bool(loop.types_behind)
+    if is_behind_first and _truth(loop.condition):
+        types = loop.types_behind
+        loop = LoopNode(bodies, node, frame, types, assumes_one_form=True)
+    if loop.runs_by_condition:
+        if is_behind_first:
+            loop.begin_behind_first(bodies, frame)
+        return loop
+    if loop.imported:
+        discard(loop.block)
+    return None
+
+
 def import_loop(bodies: Bodies, node: OnnxNode, frame: Frame) -> HeldResults:
     """Iterations while a condition holds and their number is below the trip count."""
     if tensors_in([value for value in node.inputs if value is not None]) is None:
         return unrolled_loop(bodies, node, frame)
     loop = LoopNode(bodies, node, frame)
     if not loop.imported:
-        return unrolled_loop(bodies, node, frame)
+        found = _loop_by_condition(bodies, node, frame)
+        if found is None:
+            return unrolled_loop(bodies, node, frame)
+        loop = found
     if UNKNOWN in loop.results:
         discard(loop.block)
         return unknown(node)
-    count, states = loop.count(), len(loop.initial)
-    is_stacking = any(
-        node.uses(index) for index in range(states, states + len(loop.outputs))
-    )
-    if not is_stacking and count is None:
-        return [*loop.while_loop(loop.block, loop.results)[1:]]
-    if is_stacking and not isinstance(count, int):
-        what = "number of iterations"
-        decided = loop.iterations() if count is None else count
-        count = max(int(node.known(decided, what)), 0)
-    assert count is not None
-    return [*loop.for_loop(count)]
+    return loop.finished()

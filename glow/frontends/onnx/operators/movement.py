@@ -23,6 +23,7 @@ from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import Array
 from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
+from glow.frontends.onnx.operators.placed_slices import placed_slice
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import onnx_op
 from glow.interpreter.shape import check_indices
@@ -72,9 +73,12 @@ def slice_(node: OnnxNode) -> Value:
         begins, ends = node.attr_ints("starts") or [], node.attr_ints("ends") or []
         axes, steps = node.attr_ints("axes"), None
     else:
-        begins, ends = node.integers(1, "starts"), node.integers(2, "ends")
         axes = node.integers(3, "axes") if node.has(3) else None
         steps = node.integers(4, "steps") if node.has(4) else None
+        placed = placed_slice(node, axes or [0], steps or [1])
+        if placed is not None:
+            return placed
+        begins, ends = node.integers(1, "starts"), node.integers(2, "ends")
     axes = list(range(len(begins))) if axes is None else axes
     steps = [1] * len(begins) if steps is None else steps
     fail_unless(
