@@ -26,12 +26,10 @@ from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.frontends.kinds import TEXT, kind_of
-from glow.frontends.known_starts import KnownStarts
 from glow.frontends.mapped_file import files_held
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
 from glow.garbage_collection import collection_paused
-from glow.model_source import ModelSource
 from glow.open_sizes import Buckets, InputShapes, InputValues
 from glow.options import HOST, SPECIALIZATIONS, CompileOptions, OptionKeywords
 from glow.runtime.caches.model_cache import (
@@ -45,6 +43,7 @@ from glow.runtime.caches.model_cache import (
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.threads.switch_interval import frequent_switches
 from glow.sequence_model import with_sequences
+from glow.specialization.model_source import ModelSource, OpenSource
 from glow.specialized_model import Answers, Program, RunnableModel
 from glow.tensor_info import Signature
 from glow.tuning import choices
@@ -52,9 +51,9 @@ from glow.tuning import choices
 if TYPE_CHECKING:
     from glow.backends.divided import Parts
     from glow.compiler import Model
-    from glow.model_source import OnnxModel
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
+    from glow.specialization.model_source import OnnxModel
 
 OURS = ("glow.", "contextlib")
 """Modules between a caller and what warns."""
@@ -183,15 +182,13 @@ def compile_known(model: Model, options: CompileOptions) -> RunnableModel:
     return open_model(signature, specializer, options.specializations)
 
 
-class StoredSpecializer:
+class StoredSpecializer(OpenSource):
     """Takes the programs of a model from the cache of models, as that has whole models."""
 
     def __init__(self, source: ModelSource, options: CompileOptions) -> None:
-        self.source = source
-        self.options = options
+        super().__init__(source, options)
         self._content: Content | None = None
         """That of the model's file, which stays as it is: it is hashed once."""
-        self._starts = KnownStarts()
 
     def find_program(
         self, shapes: Mapping[str, tuple[int, ...]], answers: Answers
@@ -221,7 +218,7 @@ class StoredSpecializer:
             from glow.compiler import compile_step
 
             program = compile_step(
-                self.source.model, options, answers, notes, self._starts
+                self.source.model, options, answers, notes, self.starts
             )
         kept = source and _keep(
             source, options, program.model, notes, program.asks, known

@@ -41,11 +41,9 @@ from glow.dialects.locations import place_of
 from glow.dialects.quantized import any_quantized, is_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.kinds import is_text
-from glow.frontends.known_starts import KnownStarts
 from glow.frontends.mapped_file import check_files
 from glow.garbage_collection import collection_paused
 from glow.lowering.target.program_target import check_target
-from glow.model_source import ModelSource
 from glow.open_sizes import OpenModelError, check_no_buckets
 from glow.options import CompileOptions, OptionKeywords
 from glow.passes.rewriting.trace import pass_clock
@@ -53,6 +51,8 @@ from glow.precision import apply_precision
 from glow.runtime.memory import check_memory
 from glow.sequence_model import with_sequences
 from glow.signature import main_function, signature_of
+from glow.specialization.known_starts import KnownStarts
+from glow.specialization.model_source import ModelSource, OpenSource
 from glow.specialized_model import (
     Answers,
     Program,
@@ -351,19 +351,17 @@ def compile_step(
     return Program(step.module and compile_module(step.module, options), step.asks)
 
 
-class ModelSpecializer:
+class ModelSpecializer(OpenSource):
     """Compiles the programs of a model that has open sizes or needs values."""
 
     def __init__(self, source: ModelSource, options: CompileOptions) -> None:
-        self.source = source
-        self.options = options.for_open_sizes()
-        self._starts = KnownStarts()
+        super().__init__(source, options.for_open_sizes())
 
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
         self.source.check()
         options = self.options.for_shapes(shapes)
-        return compile_step(self.source.model, options, answers, starts=self._starts)
+        return compile_step(self.source.model, options, answers, starts=self.starts)
 
 
 def level_of(module: ModuleOp) -> str | None:

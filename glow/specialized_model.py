@@ -32,6 +32,7 @@ from glow.open_sizes import (
     filled_shapes,
 )
 from glow.runtime.threads.cores import available_cores
+from glow.specialization.evaluated_rests import EvaluatedRests, Evaluator
 
 TOLD_PROGRAMS = 8
 """So many programs for calls of other sizes are worth a warning, since each takes a while."""
@@ -65,7 +66,7 @@ class Program:
             values.update(zip(names, _as_tuple(results), strict=True))
 
 
-class Specializer(Protocol):
+class Specializer(Evaluator, Protocol):
     """Who compiles the programs of a model."""
 
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
@@ -91,6 +92,7 @@ class SpecializedModel:
         self.specializer = specializer
         self.limit = limit
         self._names = tuple(info.name for info in signature.inputs)
+        self._rests = EvaluatedRests(specializer)
         self._kept: list[OrderedDict[Key, Program]] = [OrderedDict()]
         """The programs by the number of answers that they need."""
         self._pending: dict[Key, Future[Program | None]] = {}
@@ -113,11 +115,11 @@ class SpecializedModel:
         return self
 
     def __deepcopy__(self, memo: object) -> SpecializedModel:
-        """The model itself, which only learns."""
+        """The same."""
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """How `pickle` stores the model: with what it was compiled from, and programs."""
+        """How `pickle` stores the model: with its source and its programs."""
         programs = [
             (depth, key, program)
             for depth, kept in enumerate(self._kept)
@@ -248,8 +250,11 @@ class SpecializedModel:
             asked = {name: values[name] for name in program.asks}
             answers = (*answers, asked)
             key = (*key, *[(a.shape, a.dtype, a.tobytes()) for a in asked.values()])
-            program = self._find(len(answers), key)
-            program = program or self._program(key, shapes, answers)
+            following = self._find(len(answers), key)
+            if following is None and program.model is not None:
+                if rest := self._rests.find(key, shapes, answers, values):
+                    return rest, ()
+            program = following or self._program(key, shapes, answers)
         assert program.model is not None
         return program.model, [values[name] for name in program.takes]
 
@@ -329,10 +334,8 @@ class SpecializedModel:
         sizes: dict[str, set[object]] = {}
         for shapes in keys:
             for info, shape in zip(self.inputs, shapes, strict=True):
-                pairs = zip(
-                    info.shape or (), cast("Sequence[int]", shape), strict=False
-                )
-                for name, size in pairs:
+                given = cast("Sequence[int]", shape)
+                for name, size in zip(info.shape or (), given, strict=False):
                     if isinstance(name, str) and name not in (UNNAMED, *known):
                         sizes.setdefault(name, set()).add(size)
         return [name for name, found in sizes.items() if len(found) > 1]

@@ -17,14 +17,14 @@ from glow.bucketing.bucketed_model import open_model
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.host.tracing import current_span
-from glow.model_source import ModelSource
+from glow.specialization.model_source import ModelSource, OpenSource
 from glow.specialized_model import Program
 
 if TYPE_CHECKING:
     from glow.backends.inspection import KernelRun
     from glow.compiler import Model
-    from glow.model_source import OnnxModel
     from glow.options import CompileOptions
+    from glow.specialization.model_source import OnnxModel
     from glow.specialized_model import Answers, RunnableModel
 
 
@@ -60,12 +60,8 @@ def compile_timed(model: Model, options: CompileOptions) -> RunnableModel | None
         return None
 
 
-class TimedSpecializer:
+class TimedSpecializer(OpenSource):
     """Compiles the programs of a model with open sizes so that they tell their kernels."""
-
-    def __init__(self, source: ModelSource, options: CompileOptions) -> None:
-        self.source = source
-        self.options = options
 
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
@@ -79,6 +75,7 @@ class TimedSpecializer:
             answers,
             input_shapes=shapes,
             input_values=options.input_values or {},
+            starts=self.starts,
         )
         if step.module is None:
             return Program(None, step.asks)

@@ -2,10 +2,8 @@
 
 | file                | holds                                                       |
 |---------------------|-------------------------------------------------------------|
-| `program_importer.py` | `import_model`: inputs, outputs, one program or more     |
+| `programs/`         | `import_model`: inputs, outputs, one program or more        |
 | `importer.py`       | the walk over nodes                                         |
-| `programs.py`       | where a program ends for want of a value                    |
-| `inner_values.py`   | what of the node at that place is read behind it            |
 | `loader.py`         | reading and checking of the file                            |
 | `messages.py`       | the classes of ONNX's messages, without its package         |
 | `wire_format.py`    | cutting the weights out of the file's message               |
@@ -28,6 +26,11 @@ enters it; any other is one function with `@onnx_op("Name")` in the file of its 
 `operators/`.
 """
 
-from glow.frontends.onnx.program_importer import import_model, import_step
+from glow.frontends.onnx.programs.evaluated_rest import evaluate_rest
+from glow.frontends.onnx.programs.steps import (
+    end_of_programs,
+    import_model,
+    import_step,
+)
 
-__all__ = ["import_model", "import_step"]
+__all__ = ["end_of_programs", "evaluate_rest", "import_model", "import_step"]

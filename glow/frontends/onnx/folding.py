@@ -9,7 +9,7 @@ does what is quantized.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from math import prod
 
@@ -102,20 +102,32 @@ class FoldingGraph(Graph):
         raise NotFoldedError
 
 
+class EvaluatingGraph(FoldingGraph):
+    """A graph that computes all of its nodes, however large they are."""
+
+    def __init__(self) -> None:
+        super().__init__(Budget(0))
+
+    def place(self, op: NodeOp) -> None:
+        """Compute the results of a node."""
+        arrays = evaluate_node(op, [self.arrays[value] for value in op.operands])
+        self.arrays.update(zip(op.results, arrays, strict=True))
+
+
 def repeats_numbers(array: Array) -> bool:
     """Whether an array is large, and few numbers in memory stand for all elements."""
     return array.size > BUDGET and 0 in array.strides
 
 
 def fold(
-    node: OnnxNode, handler: Handler | None, budget: Budget
+    node: OnnxNode, handler: Handler | None, new_graph: Callable[[], FoldingGraph]
 ) -> Sequence[Value] | None:
     """The results of a node whose inputs are all known; None to import it as usual."""
     if not node.inputs or not all(isinstance(v, Constant | None) for v in node.inputs):
         return None
     if handler is None:
         return _evaluate(node) if _is_constant_only(node) else None
-    graph = FoldingGraph(budget)
+    graph = new_graph()
     try:
         results = handler(node.in_graph(graph))
     except NotFoldedError:

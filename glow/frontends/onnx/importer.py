@@ -10,8 +10,9 @@ once. Shapes follow from the shape rules of our own nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from math import prod
 
@@ -24,7 +25,12 @@ from glow.dialects.node import fail_unless, shape_of
 from glow.dialects.weights import weights_of
 from glow.frontends.onnx.call_graph import check_calls, check_nesting
 from glow.frontends.onnx.control_flow import control_flow_handler
-from glow.frontends.onnx.folding import BYTES_A_WEIGHT_BYTE, MIN_BYTES, fold
+from glow.frontends.onnx.folding import (
+    BYTES_A_WEIGHT_BYTE,
+    MIN_BYTES,
+    FoldingGraph,
+    fold,
+)
 from glow.frontends.onnx.frame import UNKNOWN, Frame, Scope, used_names
 from glow.frontends.onnx.functions import function_body, has_body
 from glow.frontends.onnx.graph import Constant, Graph, value_name
@@ -37,7 +43,7 @@ from glow.frontends.onnx.messages import (
 from glow.frontends.onnx.node import OnnxNode, Value
 from glow.frontends.onnx.old_forms import OLDEST_OPSET, modern_form
 from glow.frontends.onnx.operators import plain
-from glow.frontends.onnx.programs import (
+from glow.frontends.onnx.programs.starts import (
     shape_arguments,
 )
 from glow.frontends.onnx.refusal import NeedsValue, UnsupportedError, need_line
@@ -161,6 +167,10 @@ class Importer:
         self.warnings: list[str] = []
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.budget = Budget(MIN_BYTES)
+        self.new_folding_graph: Callable[[], FoldingGraph] = partial(
+            FoldingGraph, self.budget
+        )
+        """What computes nodes whose inputs are all known."""
         check_nesting(self.model.graph.node)
         check_calls(self.model.graph.node, self.functions)
         self.begin()
@@ -255,7 +265,7 @@ class Importer:
         self.graph.set_node(name)
         if control_flow is not None:
             return control_flow(self, node, frame)
-        if (folded := fold(node, handler, self.budget)) is not None:
+        if (folded := fold(node, handler, self.new_folding_graph)) is not None:
             return folded
         if handler is None:
             return self._import_body(node, name, frame)

@@ -15,8 +15,9 @@ from glow import compiler
 from glow.compilation import wait_for_stores
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx import import_step
-from glow.frontends.onnx.program_importer import ProgramImporter
+from glow.frontends.onnx.programs.program_importer import ProgramImporter
 from glow.open_sizes import OpenSignature, OpenTensorInfo
+from glow.specialization import evaluated_rests
 from glow.specialized_model import Program, SpecializedModel
 
 F32 = np.dtype(np.float32)
@@ -117,6 +118,13 @@ PARTS = model_of(
 )
 
 
+@pytest.fixture
+def no_evaluation(monkeypatch):
+    """Whatever stands behind a value of data is compiled."""
+    monkeypatch.setattr(evaluated_rests, "COMPILER_SECONDS", -1)
+
+
+@pytest.mark.usefixtures("no_evaluation")
 @pytest.mark.parametrize("backend", ["cpu", "interpreter"])
 def test_shapes_of_data_are_programs_of_their_own(backend):
     model = compiler.compile(PARTS, backend=backend, threads=1)
@@ -144,6 +152,7 @@ def test_programs_pass_only_what_is_read():
     assert second.asks == ("least",)
 
 
+@pytest.mark.usefixtures("no_evaluation")
 def test_no_program_is_imported_twice(monkeypatch):
     """Each new answer costs the import of what is behind it, not of what is before."""
     walked = []
@@ -186,6 +195,7 @@ INNER = model_of(
 )
 
 
+@pytest.mark.usefixtures("no_evaluation")
 @pytest.mark.parametrize("backend", ["cpu", "interpreter"])
 def test_values_inside_of_a_node(backend):
     """The import goes on in the middle of a node, whose first operations have run."""
@@ -205,6 +215,7 @@ def test_values_inside_of_a_node(backend):
     assert "%x" not in text
 
 
+@pytest.mark.usefixtures("no_evaluation")
 @pytest.mark.parametrize("backend", ["cpu", "interpreter"])
 def test_results_as_large_as_the_data_says(backend):
     """The count ends a program, and only the places go to the next."""

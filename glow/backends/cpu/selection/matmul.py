@@ -45,7 +45,7 @@ from glow.backends.cpu.selection.common import (
 )
 from glow.backends.cpu.selection.elementwise import fill
 from glow.backends.cpu.selection.plain import multiply_add
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.dialects import glow, instr
 from glow.dialects.attributes import Attributes
 from glow.dialects.errors import GlowError

@@ -12,14 +12,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
-from glow.backends.cpu.tiling.matmul_tile import (
-    ColumnGroup,
-    Columns,
-    Matrix,
-    Strides,
-    columns_of,
-    flat,
-)
+from glow.backends.cpu.tiling.matmul_tile import ColumnGroup, Columns, columns_of
+from glow.backends.cpu.tiling.matrix_memory import Matrix, Strides, flat
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import (

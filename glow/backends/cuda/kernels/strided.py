@@ -12,7 +12,7 @@ from math import gcd
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute
 
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.backends.cuda.kernels.contraction_spec import Place
 from glow.backends.cuda.kernels.gpu_builder import copied_elements
 from glow.lowering.loop_builder import ir_types as types

@@ -15,7 +15,7 @@ from glow.backends.cpu.program.program import (
     Row,
     Scratch,
 )
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES, GpuKernel
 from glow.dialects import instr
 from glow.dialects.errors import GlowError

@@ -114,14 +114,18 @@ class LoopNode:
         if tensors is None:
             discard(self.block)
             return False
+        self.results = self._changing_results(tensors)
+        return UNKNOWN in tensors or self._keeps_shapes()
+
+    def _changing_results(self, tensors: Results) -> Results:
+        """What the body gives, without the states that it hands on."""
         count = 1 + len(self.given)
         fail_unless(
             len(tensors) >= count,
             f"the body gives {len(tensors)} results, not {count} or more",
         )
         states = self.of_changing(tensors[1:count])
-        self.results = [tensors[0], *states, *tensors[count:]]
-        return UNKNOWN in tensors or self._keeps_shapes()
+        return [tensors[0], *states, *tensors[count:]]
 
     def _iteration(
         self, bodies: Bodies, frame: Frame, arguments: Sequence[Operand]

@@ -57,21 +57,26 @@ def place_of(value: Operand) -> Place | None:
     owner = value.owner
     if not isinstance(owner, Operation):
         return Place(value)
-    operands = owner.operands
     if isinstance(owner, SAME_NUMBER):
-        return place_of(operands[0])
-    if isinstance(owner, AddOp | SubOp | MinOp):
-        for one, other in (operands, operands[::-1]):
-            number, place = _number(other), place_of(one)
-            if number is None or place is None:
-                continue
-            if isinstance(owner, MinOp):
-                return replace(place, limit=min(place.limit, number))
-            if isinstance(owner, AddOp) and place.limit == inf:
-                return replace(place, offset=place.offset + number)
-            if other is operands[1] and place.limit == inf:
-                return replace(place, offset=place.offset - number)
-    return Place(value)
+        return place_of(owner.operands[0])
+    return _computed_place(owner) or Place(value)
+
+
+def _computed_place(owner: Operation) -> Place | None:
+    """The result of a node that moves or limits a place by a constant."""
+    if not isinstance(owner, AddOp | SubOp | MinOp):
+        return None
+    one, other = owner.operands
+    if _number(other) is None and not isinstance(owner, SubOp):
+        one, other = other, one
+    number, place = _number(other), place_of(one)
+    if number is None or place is None:
+        return None
+    if isinstance(owner, MinOp):
+        return replace(place, limit=min(place.limit, number))
+    sign = -1 if isinstance(owner, SubOp) else 1
+    is_free = place.limit == inf
+    return replace(place, offset=place.offset + sign * number) if is_free else None
 
 
 def _number(value: SSAValue) -> float | None:
@@ -79,8 +84,9 @@ def _number(value: SSAValue) -> float | None:
     owner = value.owner
     if isinstance(owner, BroadcastOp):
         return _number(owner.operands[0])
-    is_whole = isinstance(owner, SplatOp) and owner.number % 1 == 0
-    return owner.number if is_whole else None
+    if isinstance(owner, SplatOp) and owner.number % 1 == 0:
+        return owner.number
+    return None
 
 
 def _size(node: OnnxNode, start: Operand, end: Operand, size: int) -> int | None:
@@ -98,8 +104,9 @@ def _size(node: OnnxNode, start: Operand, end: Operand, size: int) -> int | None
 
 def _numbers(node: OnnxNode, start: Operand, count: int, size: int) -> Operand:
     """The numbers from a place on, [count], all of which are less than `size`."""
-    place = node.reshape(node.convert(start, i64), (1,))
-    inside = index_within(node, place, size - count)
+    inside = node.reshape(node.convert(start, i64), (1,))
+    if size < MOST:
+        inside = index_within(node, inside, size - count)
     return node.emit(AddOp, inside, Constant(np.arange(count), "numbers"))
 
 
@@ -129,11 +136,5 @@ def placed_range(node: OnnxNode) -> Operand | None:
     count = _size(node, start, end, size)
     if count is None:
         return None
-    if place.limit == inf:
-        first = node.reshape(node.convert(start, i64), (1,))
-        numbers: Operand = node.emit(
-            AddOp, first, Constant(np.arange(count), "numbers")
-        )
-    else:
-        numbers = _numbers(node, start, count, size)
+    numbers = _numbers(node, start, count, size)
     return node.convert(numbers, element_type(start))

@@ -10,7 +10,7 @@ from support.gpu.contraction_cases import DTYPES, FINISHES, TARGET, Finish, epil
 from xdsl.dialects.builtin import bf16, f16, f32, i8
 from xdsl.ir import Attribute
 
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.backends.cuda.kernels.attention import build_attention
 from glow.backends.cuda.kernels.attention_spec import AttentionSpec, AttentionTile
 from glow.backends.cuda.kernels.contraction_spec import Precision

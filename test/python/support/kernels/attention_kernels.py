@@ -9,7 +9,7 @@ from support.kernels.kernel_testing import TARGET
 
 from glow.backends.cpu.kernels.attention.kernel import build_attention
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.lowering.loop_builder.kernel import Kernel
 
 

@@ -23,7 +23,7 @@ from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
     BatchMatmulSpec,
     dense_strides,
 )
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target, host_target
 from glow.runtime.testing import compile_function

@@ -20,11 +20,10 @@ from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     Columns,
     ColumnSplit,
-    Matrix,
-    Strides,
     Tile,
     columns_of,
 )
+from glow.backends.cpu.tiling.matrix_memory import Matrix, Strides
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 

@@ -17,13 +17,8 @@ from glow.backends.cpu.kernels.attention.heads import Heads, KeyBlock
 from glow.backends.cpu.kernels.attention.limits import MAX_SUMS
 from glow.backends.cpu.kernels.attention.softmax_weights import OnlineSoftmax
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec
-from glow.backends.cpu.tiling.matmul_tile import (
-    ColumnGroup,
-    Columns,
-    Matrix,
-    Strides,
-    columns_of,
-)
+from glow.backends.cpu.tiling.matmul_tile import ColumnGroup, Columns, columns_of
+from glow.backends.cpu.tiling.matrix_memory import Matrix, Strides
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 

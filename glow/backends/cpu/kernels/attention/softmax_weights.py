@@ -13,7 +13,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.reduction.softmax import LOWEST, add, larger
-from glow.backends.cpu.tiling.matmul_tile import Columns, Matrix, Strides
+from glow.backends.cpu.tiling.matmul_tile import Columns
+from glow.backends.cpu.tiling.matrix_memory import Matrix, Strides
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import Index, LoopBuilder

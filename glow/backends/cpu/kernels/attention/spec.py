@@ -12,13 +12,8 @@ from glow.backends.cpu.kernels.attention.limits import (
     KEY_STEP,
     MAX_KEY_ELEMENTS,
 )
-from glow.backends.cpu.tiling.matmul_tile import (
-    Strides,
-    Tile,
-    choose_tile,
-    flat,
-    wrong_tile,
-)
+from glow.backends.cpu.tiling.matmul_tile import Tile, choose_tile, wrong_tile
+from glow.backends.cpu.tiling.matrix_memory import Strides, flat
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.target import Target
 

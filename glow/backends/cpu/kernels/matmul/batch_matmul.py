@@ -30,11 +30,11 @@ from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     Columns,
     ColumnSplit,
-    Matrix,
     RowBlocks,
     Tile,
     columns_of,
 )
+from glow.backends.cpu.tiling.matrix_memory import Matrix
 from glow.backends.cpu.tiling.tile_store import (
     PartialStore,
     TileStore,

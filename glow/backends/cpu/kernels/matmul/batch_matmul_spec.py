@@ -14,12 +14,11 @@ from glow.backends.cpu.dialect.config import BatchMatmulConfig
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnSplit,
     RowBlocks,
-    Strides,
     Tile,
     choose_tile,
-    flat,
     wrong_tile,
 )
+from glow.backends.cpu.tiling.matrix_memory import Strides, flat
 from glow.backends.cpu.tiling.tile_store import TileEpilogue
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue

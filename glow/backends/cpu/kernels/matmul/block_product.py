@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.matmul.block_quantized_spec import BlockQuantizedSpec
-from glow.backends.cpu.tiling.matmul_tile import ColumnGroup, Matrix
+from glow.backends.cpu.tiling.matmul_tile import ColumnGroup
+from glow.backends.cpu.tiling.matrix_memory import Matrix
 from glow.backends.cpu.tiling.tile_store import PartialStore, TileStore, matrices_of
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder

@@ -31,7 +31,8 @@ from glow.backends.cpu.kernels.matmul.block_quantized_spec import (
 )
 from glow.backends.cpu.kernels.matmul.int8_block_quantized import Int8Product
 from glow.backends.cpu.tiling.accumulation import outer_product
-from glow.backends.cpu.tiling.matmul_tile import ColumnGroup, flat
+from glow.backends.cpu.tiling.matmul_tile import ColumnGroup
+from glow.backends.cpu.tiling.matrix_memory import flat
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder

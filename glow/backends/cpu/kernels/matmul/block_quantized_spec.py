@@ -15,10 +15,10 @@ from glow.backends.cpu.tiling.matmul_tile import (
     MAX_BLOCKS,
     ColumnSplit,
     RowBlocks,
-    Strides,
     Tile,
     product_cycles,
 )
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.backends.cpu.tiling.tile_store import TileEpilogue
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.quantization import WEIGHT_BITS

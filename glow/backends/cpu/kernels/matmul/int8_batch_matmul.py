@@ -27,13 +27,12 @@ from glow.backends.cpu.tiling.int8_tile import WORD, words
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     ColumnSplit,
-    Matrix,
     RowBlocks,
     Tile,
     choose_tile,
-    flat,
     wrong_tile,
 )
+from glow.backends.cpu.tiling.matrix_memory import Matrix, flat
 from glow.backends.cpu.tiling.tile_store import (
     PartialStore,
     TileEpilogue,

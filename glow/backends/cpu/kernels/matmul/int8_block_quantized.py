@@ -21,7 +21,7 @@ from glow.backends.cpu.kernels.matmul.block_product import (
 )
 from glow.backends.cpu.kernels.matmul.block_quantized_spec import BlockQuantizedSpec
 from glow.backends.cpu.tiling.int8_tile import WORD
-from glow.backends.cpu.tiling.matmul_tile import Matrix, Strides
+from glow.backends.cpu.tiling.matrix_memory import Matrix, Strides
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.tiling.int8_tile import WORD, words
-from glow.backends.cpu.tiling.matmul_tile import ColumnGroup, Matrix, Strides, flat
+from glow.backends.cpu.tiling.matmul_tile import ColumnGroup
+from glow.backends.cpu.tiling.matrix_memory import Matrix, Strides, flat
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder

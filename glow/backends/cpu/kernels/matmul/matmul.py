@@ -29,11 +29,8 @@ from glow.backends.cpu.tiling.accumulation import (
     widening_product,
 )
 from glow.backends.cpu.tiling.int8_tile import int8_dot
-from glow.backends.cpu.tiling.matmul_tile import (
-    ColumnGroup,
-    Matrix,
-    flat,
-)
+from glow.backends.cpu.tiling.matmul_tile import ColumnGroup
+from glow.backends.cpu.tiling.matrix_memory import Matrix, flat
 from glow.backends.cpu.tiling.matrix_product import MatrixProduct
 from glow.backends.cpu.tiling.matrix_tile import MatrixTile
 from glow.backends.cpu.tiling.row_order import each_block

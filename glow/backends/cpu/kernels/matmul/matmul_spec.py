@@ -17,7 +17,6 @@ from glow.backends.cpu.tiling.matmul_tile import (
     MANY_ROWS,
     ColumnSplit,
     RowBlocks,
-    Strides,
     Tile,
     choose_shared_tile,
     choose_tile,
@@ -25,6 +24,7 @@ from glow.backends.cpu.tiling.matmul_tile import (
     wrong_cut,
     wrong_tile,
 )
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.backends.cpu.tiling.matrix_tile import (
     MatrixTile,
     choose_matrix_tile,

@@ -18,11 +18,11 @@ from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     Columns,
     ColumnSplit,
-    Matrix,
     RowBlocks,
     Tile,
     columns_of,
 )
+from glow.backends.cpu.tiling.matrix_memory import Matrix
 from glow.backends.cpu.tiling.tile_store import TileStore
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder

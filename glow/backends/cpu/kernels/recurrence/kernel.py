@@ -25,7 +25,7 @@ from glow.backends.cpu.tiling.accumulation import (
     outer_product,
     widening_product,
 )
-from glow.backends.cpu.tiling.matmul_tile import flat
+from glow.backends.cpu.tiling.matrix_memory import flat
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel

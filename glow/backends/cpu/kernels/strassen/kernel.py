@@ -34,15 +34,8 @@ from glow.backends.cpu.reference.strassen import (
     factors_of_part,
 )
 from glow.backends.cpu.tiling.accumulation import accumulate
-from glow.backends.cpu.tiling.matmul_tile import (
-    ColumnGroup,
-    Columns,
-    Matrix,
-    Strides,
-    Tile,
-    columns_of,
-    flat,
-)
+from glow.backends.cpu.tiling.matmul_tile import ColumnGroup, Columns, Tile, columns_of
+from glow.backends.cpu.tiling.matrix_memory import Matrix, Strides, flat
 from glow.backends.cpu.tiling.row_order import each_block
 from glow.backends.cpu.tiling.tile_store import TileStore, matrices_of, stored_rows
 from glow.lowering.loop_builder import ir_types as types

@@ -12,7 +12,7 @@ import glow
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.kernels.attention.kernel import build_attention
 from glow.backends.cpu.kernels.attention.spec import AttentionSpec
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.compiler import lower_to
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run

@@ -13,7 +13,7 @@ from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
     Int8BatchMatmulSpec,
     build_int8_batch_matmul,
 )
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.target import Target
 

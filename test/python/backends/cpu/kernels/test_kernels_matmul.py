@@ -25,7 +25,7 @@ from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
 )
 from glow.backends.cpu.kernels.matmul.matmul import build_matmul, pack_matmul_weights
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.matrix_memory import Strides
 from glow.lowering.loop_builder.scalar_region import RegionEpilogue, ScalarRegion
 from glow.lowering.target.target import PRESETS
 

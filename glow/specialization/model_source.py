@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from glow.dialects.errors import GlowError
+from glow.options import CompileOptions
+from glow.specialization.known_starts import KnownStarts
 
 if TYPE_CHECKING:
     import onnx
+
+    from glow.compiled_model import Array
+    from glow.specialized_model import Answers
 
     OnnxModel = str | os.PathLike[str] | bytes | onnx.ModelProto
 
@@ -41,6 +47,40 @@ class ModelSource:
         except OSError:
             return None
         return status.st_size, status.st_mtime_ns
+
+
+class OpenSource:
+    """A model whose programs are compiled at its calls, and what of it is known by then."""
+
+    def __init__(self, source: ModelSource, options: CompileOptions) -> None:
+        self.source = source
+        self.options = options
+        self.starts = KnownStarts()
+
+    def evaluate(
+        self,
+        shapes: Mapping[str, tuple[int, ...]],
+        answers: Answers,
+        values: Mapping[str, Array],
+    ) -> Mapping[str, Array] | None:
+        """The outputs by name for the values of a call; None if they want a compiler.
+
+        Raises GlowError where the model's file is another one than at first.
+        """
+        options, model = self.options, self.source.model
+        if options.quantize or options.precision != "f32":
+            return None
+        from glow.frontends.onnx import end_of_programs, evaluate_rest
+
+        self.source.check()
+        end = end_of_programs(
+            model,
+            answers,
+            input_shapes=shapes,
+            input_values=options.input_values or {},
+            starts=self.starts,
+        )
+        return evaluate_rest(model, end, values)
 
 
 def _copy(model: onnx.ModelProto) -> onnx.ModelProto | bytes:

@@ -15,7 +15,7 @@ from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.frame import Frame, used_names
 from glow.frontends.onnx.importer import Importer
 from glow.frontends.onnx.lists import elements_of
-from glow.frontends.onnx.programs import FirstNode, Start
+from glow.frontends.onnx.programs.starts import FirstNode, Start
 from glow.frontends.onnx.refusal import NeedsValue
 
 

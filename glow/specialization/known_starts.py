@@ -13,7 +13,7 @@ from glow.open_sizes import InputShapes
 
 if TYPE_CHECKING:
     from glow.dialects.weight_table import Array
-    from glow.frontends.onnx.programs import Start
+    from glow.frontends.onnx.programs.starts import Start
 
 Answers: TypeAlias = "Sequence[Mapping[str, Array]]"
 """The values by name that each program before has asked for, in order."""

@@ -1,35 +1,28 @@
-"""`import_model`: an ONNX model as a module of the `glow` dialect, or as several.
+"""The import of an ONNX model, program by program.
 
 A program begins with inputs and weights, or with what the one before leaves (`Start`), and
-ends with the model's outputs, or where a value is missing (`programs.py`).
+ends with the model's outputs, or where a value is missing (`starts.py`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import os
-import warnings
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.weight_table import Array
-from glow.frontends.known_starts import Answers, KnownStarts
-from glow.frontends.notes import ImportNotes
 from glow.frontends.onnx.control_flow import control_flow_handler
-from glow.frontends.onnx.external_files import external_digests
 from glow.frontends.onnx.frame import Frame, Scope, names_read, used_names
 from glow.frontends.onnx.functions import has_body
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.importer import Importer, handler_of, node_name
-from glow.frontends.onnx.inner_values import read_again
 from glow.frontends.onnx.inputs import (
     check_declared,
     check_default,
@@ -47,9 +40,10 @@ from glow.frontends.onnx.lists import (
     elements_of,
     named_elements,
 )
-from glow.frontends.onnx.loader import LoadedModel, load_model
-from glow.frontends.onnx.messages import ModelProto, NodeProto, ValueInfoProto
-from glow.frontends.onnx.programs import (
+from glow.frontends.onnx.loader import LoadedModel
+from glow.frontends.onnx.messages import NodeProto, ValueInfoProto
+from glow.frontends.onnx.programs.inner_values import read_again
+from glow.frontends.onnx.programs.starts import (
     Cut,
     FirstNode,
     Start,
@@ -68,88 +62,7 @@ from glow.open_sizes import (
     OpenTensorInfo,
     open_sizes_line,
 )
-
-
-def import_model(
-    model: str | os.PathLike[str] | bytes | ModelProto,
-    *,
-    input_shapes: InputShapes | None = None,
-    input_values: InputValues | None = None,
-    notes: ImportNotes | None = None,
-    training: bool = False,
-) -> ModuleOp:
-    """The module of an ONNX model: `func.func @main` and the weight table.
-
-    `input_shapes` gives the shapes of inputs by name, for those that the model leaves
-    open, or open sizes by their names. `input_values` fixes inputs for good, which removes
-    them from the function: a shape or an axis that is an input must be known here. Where
-    there are `notes`, they take what would be a warning. For `training`, dropout stays, and
-    batch normalization is that of the moving averages: the pass `training-mode` says what
-    they do then. Raises OpenModelError for a size or a value that is needed and not known,
-    else GlowError, whose one line names the ONNX node where there is one.
-    """
-    given, fixed = input_shapes or {}, input_values or {}
-    with _importer(model, notes, training) as importer:
-        root = importer.root(given, fixed)
-        step = importer.walk(root)
-        if step.module is not None and not step.asks:
-            return step.module
-        raise importer.open_error(step)
-
-
-def import_step(
-    model: str | os.PathLike[str] | bytes | ModelProto,
-    answers: Answers,
-    *,
-    input_shapes: InputShapes,
-    input_values: InputValues,
-    notes: ImportNotes | None = None,
-    starts: KnownStarts | None = None,
-) -> Step:
-    """The next program of a model whose sizes are all known, and what it waits for then.
-
-    `answers` are the values, by name, that each step before has asked for, in order: none
-    for the first. `starts` are those of this model with these `input_values`, and get more.
-    Raises GlowError as `import_model` does.
-    """
-    starts = KnownStarts() if starts is None else starts
-    with _importer(model, notes) as importer:
-        start = importer.root(input_shapes, input_values)
-        for depth, values in enumerate(answers):
-            before = answers[:depth]
-            following = starts.find(input_shapes, before) or importer.walk(start).next
-            assert following is not None
-            starts.keep(input_shapes, before, following)
-            start = following.with_values(values)
-        step = importer.walk(start)
-        if step.next is not None:
-            starts.keep(input_shapes, answers, step.next)
-        return step
-
-
-@contextlib.contextmanager
-def _importer(
-    model: str | os.PathLike[str] | bytes | ModelProto,
-    notes: ImportNotes | None,
-    training: bool = False,
-) -> Generator[ProgramImporter]:
-    """An importer, whose errors name the file, and whose warnings go to the notes."""
-    loaded = load_model(model)
-    if notes is not None:
-        notes.files.update(external_digests(loaded))
-    importer = ProgramImporter(loaded, training)
-    try:
-        yield importer
-    except GlowError as error:
-        if error.location is None and isinstance(model, str | os.PathLike):
-            error.location = os.fspath(model)
-        raise
-    if notes is not None:
-        notes.warnings.extend(importer.warnings)
-        return
-    for message in importer.warnings:
-        warnings.warn(message, stacklevel=4)
-
+from glow.specialization.known_starts import Answers, KnownStarts
 
 TRIED_SIZES = (1, 16, 256)
 """What fails in the same way for all of them as sizes that are open fails for any: the
@@ -217,6 +130,17 @@ class ProgramImporter(Importer):
             return errors[0]
         message, hint = open_sizes_line(self.infos)
         return OpenModelError(message, self._signature(needed), hint=hint)
+
+    def end_of(
+        self, start: Start, shapes: InputShapes, answers: Answers, known: KnownStarts
+    ) -> Start:
+        """Where the program behind some answers ends, which begins at a start."""
+        end = known.find(shapes, answers)
+        if end is None:
+            end = self.walk(start).next
+            assert end is not None
+            known.keep(shapes, answers, end)
+        return end
 
     def open_error(self, step: Step) -> OpenModelError:
         """The error for a model of several programs where one is wanted."""
