@@ -7,3 +7,6 @@ from glow.frontends.onnx.operators.microsoft import (
     grouped_attention as grouped_attention,
 )
 from glow.frontends.onnx.operators.microsoft import quantized as quantized
+from glow.frontends.onnx.operators.microsoft import (
+    quantized_recurrence as quantized_recurrence,
+)
