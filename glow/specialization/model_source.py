@@ -70,7 +70,8 @@ class OpenSource:
         options, model = self.options, self.source.model
         if options.quantize or options.precision != "f32":
             return None
-        from glow.frontends.onnx import end_of_programs, evaluate_rest
+        from glow.frontends.onnx import end_of_programs
+        from glow.frontends.onnx.programs.evaluated_rest import evaluate_rest
 
         self.source.check()
         end = end_of_programs(

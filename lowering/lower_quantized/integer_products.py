@@ -25,17 +25,16 @@ from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.arrays import Array
-from glow.interpreter.integer_arithmetic import centred
+from glow.lowering.lower_quantized.byte_weights import MATRIX, ByteWeights, Product
 from glow.lowering.lower_quantized.parts import BYTE, Parts
 from glow.lowering.lower_quantized.products import ACTIVATION, finish_product
 from glow.passes.rewriting.node_builder import attributes_of, name_of
 
-WEIGHT_LIMITS = np.iinfo(np.int8)
 MAX_DEPTH = 1 << 15
 """A panel of 16 columns of a deeper matrix would not fit on the stack."""
 
 
-def byte_weights(op: NodeOp) -> Array | None:
+def byte_weights(op: NodeOp) -> ByteWeights | None:
     """The weights less their zero points, if the product is one of bytes."""
     data = quantization_of(op.inputs[0].type)
     if data is None or data.signed or data.bits > BYTE:
@@ -46,11 +45,8 @@ def byte_weights(op: NodeOp) -> Array | None:
     of_weights = quantization_of(weights.type)
     if stored is None or not stored.size or of_weights is None:
         return None
-    if stored.dtype == np.int8 and not any(of_weights.zero_points):
-        return stored
-    whole = centred(stored, of_weights)
-    fits = WEIGHT_LIMITS.min <= whole.min()
-    return whole.astype(np.int8) if fits and whole.max() <= WEIGHT_LIMITS.max else None
+    points = np.array(of_weights.zero_points)
+    return ByteWeights.of(stored, points, 1 if stored.ndim == MATRIX else 0)
 
 
 def integer_product(
@@ -67,13 +63,10 @@ def integer_product(
     attributes = attributes_of(op)
     for name in ACTIVATION:
         attributes.pop(name, None)
-    operands = [
-        parts.stored(image) if is_quantized(image.type) else image,
-        parts.constant(weights, name_of(original)),
-        parts.constant(np.array(data.zero_points[0], np.uint8), "zero_point"),
-        parts.constant(np.array(0, np.int8), "zero_point"),
-    ]
-    total = parts.create(node, operands, attributes)
+    stored = parts.stored(image) if is_quantized(image.type) else image
+    point = parts.constant(np.array(data.zero_points[0], np.uint8), "zero_point")
+    product = Product(node, stored, point, weights, attributes)
+    total = product.sums(parts, name_of(original))
     for bias in biases:
         array = stored_value(bias)
         assert array is not None
@@ -186,8 +179,8 @@ def zero_points(op: IntegerProduct) -> tuple[SSAValue | None, SSAValue | None]:
 def integer_convolution(op: Operation, parts: Parts) -> bool:
     """`glow.conv2d_integer`, which stays as it is where a kernel takes it.
 
-    A zero point that is computed is taken off the sums, as that many times the sum of each
-    channel's weights, and stands in the padding:
+    Weights that are no signed bytes get there by a shift. A zero point that is computed is taken
+    off the sums, as that many times the sum of each channel's weights, and stands in the padding:
 
         %0 = glow.conv2d_integer %x, %w, %z pads [1, 1, 1, 1]
       becomes
@@ -195,22 +188,45 @@ def integer_convolution(op: Operation, parts: Parts) -> bool:
         %0 = glow.conv2d_integer %1, %w - %z * %sums
     """
     assert isinstance(op, glow.Conv2dIntegerOp)
-    weights, (point, _) = signed_weights(op), zero_points(op)
-    if weights is None:
-        return False
     if int8_factors(op) is not None:
         return True
-    if point is None or prod(shape_of(point)) != 1:
+    weights, (point, _) = constant_weights(op), zero_points(op)
+    if weights is None or (point is not None and prod(shape_of(point)) != 1):
         return False
-    pads = op.attributes_view().ints("pads")
-    image = padded_with(parts, op.input, point, cast(Pads, pads))
-    attributes = {**attributes_of(op), "pads": [0] * len(pads)}
-    total = parts.create(glow.Conv2dIntegerOp, [image, op.weights], attributes)
-    of_channels = weights.sum(axis=(1, 2, 3), dtype=np.int32)[:, None, None]
+    image, attributes = op.input, attributes_of(op)
+    is_computed = point is not None and constant_value(point) is None
+    if is_computed:
+        pads = op.attributes_view().ints("pads")
+        image = padded_with(parts, image, point, cast(Pads, pads))
+        attributes["pads"] = [0] * len(pads)
+    known = None if is_computed else point
+    product = Product(glow.Conv2dIntegerOp, image, known, weights, attributes)
+    there = None if signed_weights(op) is None else op.weights
+    total = product.sums(parts, name_of(op.weights), there)
+    if is_computed:
+        total = less_point(parts, total, point, weights)
+    parts.replace(total)
+    return True
+
+
+def less_point(
+    parts: Parts, total: SSAValue, point: SSAValue, weights: ByteWeights
+) -> SSAValue:
+    """Sums less as many times those of each channel's weights."""
+    of_channels = weights.whole.sum(axis=(1, 2, 3), dtype=np.int32)[:, None, None]
     wide = parts.convert(parts.reshape(point, ()), i32)
     shift = parts.node(glow.MulOp, wide, parts.constant(of_channels, "weight_sums"))
-    parts.replace(parts.node(glow.SubOp, total, shift))
-    return True
+    return parts.node(glow.SubOp, total, shift)
+
+
+def constant_weights(op: glow.Conv2dIntegerOp) -> ByteWeights | None:
+    """Those of a convolution of unsigned bytes, if they and their zero points are constants."""
+    stored, point = constant_value(op.weights), op.weights_zero_point
+    around = np.zeros(1, np.int8) if point is None else constant_value(point)
+    is_unsigned = dtype_of(element_of(op.input)) == np.uint8
+    if stored is None or around is None or not is_unsigned:
+        return None
+    return ByteWeights.of(stored, around, 0)
 
 
 Pads: TypeAlias = tuple[int, int, int, int]

@@ -68,10 +68,17 @@ func.func @images(%x: tensor<1x3x4x4xf32>) -> tensor<1x3x4x1xf32> {
   func.return %0 : tensor<1x3x4x1xf32>
 }
 
-// Weights that are no signed bytes less their zero point are multiplied as floats.
+// Weights that are no signed bytes less their zero point are 129 lower, which comes back with the
+// sums of the rows.
 // CHECK-LABEL: func.func @far_zero_point(
-// CHECK-NOT: glow.matmul_integer
-// CHECK:     glow.matmul {{.*}}xf64>
+// CHECK: %[[Q:.*]], %{{.*}}, %{{.*}} = cpu.per_row_quantize %x
+// CHECK: %[[W:.*]] = glow.constant dense<{{\[\[}}-128], [-127], [-126], [126]]> : tensor<4x1xi8>
+// CHECK: %[[M:.*]] = glow.matmul_integer %[[Q]], %[[W]]
+// CHECK: %[[I:.*]] = glow.convert %[[Q]] : tensor<5x4xi32>
+// CHECK: %[[R:.*]] = glow.reduce_sum %[[I]] axes [1] keepdims : tensor<5x1xi32>
+// CHECK: %[[S:.*]] = glow.constant dense<129> : tensor<1x1xi32>
+// CHECK: %[[X:.*]] = glow.mul %[[R]], %[[S]]
+// CHECK: glow.add %[[M]], %[[X]]
 func.func @far_zero_point(%x: tensor<5x4xf32>) -> tensor<5x1xf32> {
   %w = glow.constant dense<[[1], [2], [3], [255]]> : tensor<4x1xui8> as tensor<4x1x!quant.uniform<u8:f32, 0.5>>
   %0 = glow.dynamic_matmul %x, %w : tensor<5x1xf32>

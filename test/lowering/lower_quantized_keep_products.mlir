@@ -1,8 +1,8 @@
 // RUN: glow-opt --lower-quantized='backend=cpu' %s | filecheck %s
 
 // CHECK-LABEL: func.func @product(
-// CHECK: %[[W:.*]] = glow.constant dense<{{.*}}> : tensor<2x2xi8>
-// CHECK-NEXT: %[[P:.*]] = glow.constant dense<128> : tensor<ui8>
+// CHECK: %[[P:.*]] = glow.constant dense<128> : tensor<ui8>
+// CHECK-NEXT: %[[W:.*]] = glow.constant dense<{{.*}}> : tensor<2x2xi8>
 // CHECK-NEXT: %[[Q:.*]] = glow.constant dense<0> : tensor<i8>
 // CHECK-NEXT: %[[M:.*]] = glow.matmul_integer %{{.*}}, %[[W]], %[[P]], %[[Q]] : tensor<2x2xi32>
 // CHECK-NEXT: %[[B:.*]] = glow.constant dense<{{.*}}> : tensor<1x2xi32>
@@ -71,19 +71,50 @@ func.func @computed_zero_point(%x: tensor<1x2x3x4xui8>, %z: tensor<ui8>) -> tens
   func.return %0 : tensor<1x1x2x3xi32>
 }
 
-// Signed inputs, unsigned or computed weights and those around another number take the reference way.
-// CHECK-LABEL: func.func @other_factors(
-// CHECK-NOT: glow.conv2d_integer
-func.func @other_factors(%x: tensor<1x4x3x3xi8>, %y: tensor<1x4x3x3xui8>, %v: tensor<2x4x1x1xi8>) -> (tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>) {
+// Weights that are no signed bytes less their zero point are 119 lower, which comes back with the
+// sums of the windows. Of matrices it is the sums of the rows.
+// CHECK-LABEL: func.func @nine_bits(
+// CHECK: %[[P:.*]] = glow.constant dense<128> : tensor<ui8>
+// CHECK: %[[W:.*]] = glow.constant dense<{{\[\[\[\[}}-128]], {{\[\[}}71]]]]> : tensor<1x2x1x1xi8>
+// CHECK: %[[M:.*]] = glow.conv2d_integer %{{.*}}, %[[W]], %[[P]], %{{.*}} : tensor<1x1x3x3xi32>
+// CHECK: %[[O:.*]] = glow.constant dense<1> : tensor<1x2x1x1xi8>
+// CHECK: %[[S:.*]] = glow.conv2d_integer %{{.*}}, %[[O]], %[[P]], %{{.*}} : tensor<1x1x3x3xi32>
+// CHECK: %[[D:.*]] = glow.constant dense<119> : tensor<1x1x1xi32>
+// CHECK: %[[X:.*]] = glow.mul %[[S]], %[[D]]
+// CHECK: glow.add %[[M]], %[[X]]
+// CHECK: glow.matmul_integer %{{.*}} : tensor<3x2xi32>
+// CHECK: %[[R:.*]] = glow.constant dense<1> : tensor<2x1xi8>
+// CHECK: glow.matmul_integer %{{.*}}, %[[R]], %{{.*}} : tensor<3x1xi32>
+func.func @nine_bits(%x: tensor<1x2x3x3x!quant.uniform<u8:f32, 0.5:128>>, %y: tensor<3x2x!quant.uniform<u8:f32, 0.5:3>>) -> (tensor<1x1x3x3xi32>, tensor<3x2xi32>) {
+  %w = glow.constant dense<[[[[1]], [[200]]]]> : tensor<1x2x1x1xui8> as tensor<1x2x1x1x!quant.uniform<u8:f32, 0.25:10>>
+  %v = glow.constant dense<[[0, 255], [1, 2]]> : tensor<2x2xui8> as tensor<2x2x!quant.uniform<u8:f32, 0.25:10>>
+  %0 = glow.conv2d %x, %w : tensor<1x1x3x3xi32>
+  %1 = glow.matmul %y, %v : tensor<3x2xi32>
+  func.return %0, %1 : tensor<1x1x3x3xi32>, tensor<3x2xi32>
+}
+
+// Unsigned weights of a convolution of integers, and those around another number.
+// CHECK-LABEL: func.func @other_weights(
+// CHECK-COUNT-2: glow.conv2d_integer
+// CHECK-NOT: xf64
+func.func @other_weights(%y: tensor<1x4x3x3xui8>) -> (tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>) {
   %w = glow.splat 3 : tensor<2x4x1x1xi8>
   %u = glow.splat 3 : tensor<2x4x1x1xui8>
   %z = glow.splat 128 : tensor<ui8>
   %p = glow.splat 1 : tensor<i8>
+  %0 = glow.conv2d_integer %y, %u : tensor<1x2x3x3xi32>
+  %1 = glow.conv2d_integer %y, %w, %z, %p : tensor<1x2x3x3xi32>
+  func.return %0, %1 : tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>
+}
+
+// Signed inputs and computed weights take the reference way.
+// CHECK-LABEL: func.func @other_factors(
+// CHECK-NOT: glow.conv2d_integer
+func.func @other_factors(%x: tensor<1x4x3x3xi8>, %y: tensor<1x4x3x3xui8>, %v: tensor<2x4x1x1xi8>) -> (tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>) {
+  %w = glow.splat 3 : tensor<2x4x1x1xi8>
   %0 = glow.conv2d_integer %x, %w : tensor<1x2x3x3xi32>
-  %1 = glow.conv2d_integer %y, %u : tensor<1x2x3x3xi32>
-  %2 = glow.conv2d_integer %y, %v : tensor<1x2x3x3xi32>
-  %3 = glow.conv2d_integer %y, %w, %z, %p : tensor<1x2x3x3xi32>
-  func.return %0, %1, %2, %3 : tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>
+  %1 = glow.conv2d_integer %y, %v : tensor<1x2x3x3xi32>
+  func.return %0, %1 : tensor<1x2x3x3xi32>, tensor<1x2x3x3xi32>
 }
 
 // What has a zero point for each row takes the reference way.

@@ -26,11 +26,10 @@ enters it; any other is one function with `@onnx_op("Name")` in the file of its 
 `operators/`.
 """
 
-from glow.frontends.onnx.programs.evaluated_rest import evaluate_rest
 from glow.frontends.onnx.programs.steps import (
     end_of_programs,
     import_model,
     import_step,
 )
 
-__all__ = ["end_of_programs", "evaluate_rest", "import_model", "import_step"]
+__all__ = ["end_of_programs", "import_model", "import_step"]

@@ -23,7 +23,7 @@ from glow.dialects.quant import Quantization
 from glow.dialects.quantized import parameters_of
 from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
-from glow.interpreter.integer_arithmetic import centred
+from glow.lowering.lower_quantized.byte_weights import ByteWeights
 from glow.lowering.lower_quantized.dynamic import (
     bounds,
     parameters_of_range,
@@ -40,7 +40,6 @@ MIN_ROW = 256
 WORD = 4
 """The depth of int8 products is a multiple of this; more of it is zeros."""
 MATRIX_AXES = 2
-BYTES = np.iinfo(np.int8)
 U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
@@ -74,20 +73,21 @@ def int8_matmul(op: Operation) -> bool:
         %sums = glow.matmul_integer %q, %w : tensor<9x64xi32>
         %y = glow.fused %sums, %z, ... : tensor<9x64xf32>
 
-    where the last node takes the zero points off the sums, scales them and adds the bias. More
-    axes of rows than kernels know are one.
+    where the last node takes the zero points off the sums, scales them and adds the bias. Of
+    weights of nine bits a multiple of the sum of each row comes to its sums before. More axes
+    of rows than kernels know are one.
     """
     assert isinstance(op, glow.DynamicMatmulOp)
     *outer, depth = shape_of(op.input)
     stored, data = stored_value(op.weights), parameters_of(op.weights.type)
-    if stored is None or not stored.size or not outer:
+    if stored is None or not outer:
         return False
-    weights = centred(stored, data)
-    if not BYTES.min <= weights.min() <= weights.max() <= BYTES.max:
+    weights = ByteWeights.of(stored, np.array(data.zero_points), 1)
+    if weights is None:
         return False
     parts, by_row = Parts(op), op.granularity.data == "row"
-    padded = np.zeros((-(-depth // WORD) * WORD, weights.shape[1]), np.int8)
-    padded[:depth] = weights
+    padded = np.zeros((-(-depth // WORD) * WORD, stored.shape[1]), np.int8)
+    padded[:depth] = weights.stored
     x = parts.convert(op.input, f32)
     if len(outer) > MATRIX_AXES:
         x = parts.reshape(x, (prod(outer), depth))
@@ -100,11 +100,24 @@ def int8_matmul(op: Operation) -> bool:
         parts.constant(np.array(0, np.uint8), "zero_point"),
         parts.constant(np.array(0, np.int8), "zero_point"),
     )
+    if weights.is_shifted:
+        sums = _with_shifts(parts, sums, rows, weights.shifts)
     bias = None if op.bias is None else parts.convert(op.bias, f32)
-    result = _scaled_sums(parts, sums, (scale, point), padded, data, bias)
+    result = _scaled_sums(parts, sums, (scale, point), weights.whole, data, bias)
     result = parts.reshape(result, shape_of(op.result))
     parts.replace(parts.convert(result, tensor_of(op.result).element_type))
     return True
+
+
+def _with_shifts(
+    parts: Parts, sums: SSAValue, rows: SSAValue, shifts: Array
+) -> SSAValue:
+    """Sums with what the shifts of columns add, which is as much as there is in a row."""
+    axis = len(shape_of(rows)) - 1
+    wide = parts.convert(rows, i32)
+    row_sums = parts.node(glow.ReduceSumOp, wide, axes=[axis], keepdims=True)
+    more = parts.node(glow.MulOp, row_sums, parts.constant(shifts, "shifts"))
+    return parts.node(glow.AddOp, sums, more)
 
 
 def _quantized_rows(parts: Parts, x: SSAValue, columns: int) -> Sequence[SSAValue]:
