@@ -194,17 +194,18 @@ def integer_convolution(op: Operation, parts: Parts) -> bool:
     if weights is None or (point is not None and prod(shape_of(point)) != 1):
         return False
     image, attributes = op.input, attributes_of(op)
-    is_computed = point is not None and constant_value(point) is None
-    if is_computed:
+    is_known = point is None or constant_value(point) is not None
+    computed = None if is_known else point
+    if computed is not None:
         pads = op.attributes_view().ints("pads")
-        image = padded_with(parts, image, point, cast(Pads, pads))
+        image = padded_with(parts, image, computed, cast(Pads, pads))
         attributes["pads"] = [0] * len(pads)
-    known = None if is_computed else point
+    known = point if is_known else None
     product = Product(glow.Conv2dIntegerOp, image, known, weights, attributes)
     there = None if signed_weights(op) is None else op.weights
     total = product.sums(parts, name_of(op.weights), there)
-    if is_computed:
-        total = less_point(parts, total, point, weights)
+    if computed is not None:
+        total = less_point(parts, total, computed, weights)
     parts.replace(total)
     return True
 

@@ -31,11 +31,11 @@ def dynamic_quantize_lstm(node: OnnxNode) -> Sequence[Value]:
     return lstm(node.replaced(node.proto, inputs))
 
 
-def _weights(node: OnnxNode, index: int, scale: int) -> Array:
+def _weights(node: OnnxNode, index: int, parameters: int) -> Array:
     """An input as floats [directions, 4 hidden, inputs]: by direction, or by row."""
     stored = node.constant(index, "weights")
-    scales = node.constant(scale, "scale")
-    points = node.constant(scale + 1, "zero point")
+    scales = node.constant(parameters, "scale")
+    points = node.constant(parameters + 1, "zero point")
     count, _, rows = stored.shape
     for given in (scales, points):
         fail_unless(
@@ -43,9 +43,8 @@ def _weights(node: OnnxNode, index: int, scale: int) -> Array:
             f"scales or zero points of shape {list(given.shape)} for weights of "
             f"{list(stored.shape)}",
         )
-    both = [np.expand_dims(one, tuple(range(one.ndim, 3))) for one in (scales, points)]
-    by_row, point = (
-        one.transpose(0, 2, 1) if one.shape[1] > 1 else one for one in both
+    scale, point = (
+        one.reshape(count, 1, -1).astype(np.float32) for one in (scales, points)
     )
-    floats = (stored.astype(np.float32) - point.astype(np.float32)) * by_row
+    floats = (stored.astype(np.float32) - point) * scale
     return np.ascontiguousarray(floats.transpose(0, 2, 1))
