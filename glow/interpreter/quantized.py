@@ -31,6 +31,9 @@ from glow.interpreter.scalar_functions import Function
 REQUANTIZE = "glow.requantize"
 """The module attribute that chooses `fixed` instead of float32 requantization."""
 
+BYTE = 8
+"""The bits of operands whose sums have 32."""
+
 
 def is_fixed(op: Operation) -> bool:
     """Whether the module requantizes by integer multipliers and shifts."""
@@ -95,10 +98,11 @@ def product_scales(op: Operation, channel_axis: int, rank: int) -> Array:
 
 def finish_product(op: GlowOp, total: Array, channel_axis: int) -> Array:
     """The accumulators in the result's type, under the absorbed activation."""
-    accumulators = wrapped(total)
     result_type = cast(TensorType[Attribute], op.results[0].type)
     if isinstance(result_type.element_type, IntegerType):
-        return accumulators
+        return wrapped(total)
+    is_wide = any(data.bits > BYTE for data in inputs_of(op)[:2])
+    accumulators = total.astype(np.int64) if is_wide else wrapped(total)
     units = product_scales(op, channel_axis, total.ndim)
     target = quantization_of(result_type)
     attributes = op.attributes_view()

@@ -87,12 +87,8 @@ class Product:
     weights: ByteWeights
     attributes: Mapping[str, AttributeValue]
 
-    def sums(
-        self, parts: Parts, name: str, constant: SSAValue | None = None
-    ) -> SSAValue:
-        """The sums in i32. `constant` are the weights under that name, if they are there."""
-        if constant is None or self.weights.is_shifted:
-            constant = parts.constant(self.weights.stored, name)
+    def sums(self, parts: Parts, constant: SSAValue) -> SSAValue:
+        """The sums in i32. `constant` are the stored weights."""
         total = self._by(parts, constant)
         if not self.weights.is_shifted:
             return total

@@ -9,7 +9,7 @@ and what requantizes %1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, cast
@@ -21,10 +21,16 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.quant import Quantization, quantization_of
-from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.arrays import Array
+from glow.lowering.lower_quantized.byte_planes import (
+    HALF,
+    Plane,
+    byte_planes,
+    joined,
+    numbered,
+)
 from glow.lowering.lower_quantized.byte_weights import MATRIX, ByteWeights, Product
 from glow.lowering.lower_quantized.parts import BYTE, Parts
 from glow.lowering.lower_quantized.products import ACTIVATION, finish_product
@@ -37,7 +43,7 @@ MAX_DEPTH = 1 << 15
 def byte_weights(op: NodeOp) -> ByteWeights | None:
     """The weights less their zero points, if the product is one of bytes."""
     data = quantization_of(op.inputs[0].type)
-    if data is None or data.signed or data.bits > BYTE:
+    if data is None or data.bits > HALF or (data.signed and data.bits <= BYTE):
         return None
     if any(stored_value(bias) is None for bias in op.inputs[2:]):
         return None
@@ -52,29 +58,33 @@ def byte_weights(op: NodeOp) -> ByteWeights | None:
 def integer_product(
     node: type[NodeOp], op: Operation, parts: Parts, channel_axis: int, rank: int
 ) -> bool:
-    """Replace a product by one of integers; returns whether it can be."""
+    """Replace a product by one of integers, or by two of the bytes of 16 bits.
+
+    Returns whether it can be.
+    """
     assert isinstance(op, NodeOp)
     weights = byte_weights(op)
     if weights is None:
         return False
-    image, original, *biases = op.inputs
-    data = quantization_of(image.type)
-    assert data is not None
     attributes = attributes_of(op)
     for name in ACTIVATION:
         attributes.pop(name, None)
-    stored = parts.stored(image) if is_quantized(image.type) else image
-    point = parts.constant(np.array(data.zero_points[0], np.uint8), "zero_point")
-    product = Product(node, stored, point, weights, attributes)
-    total = product.sums(parts, name_of(original))
-    for bias in biases:
+    planes = byte_planes(parts, op.inputs[0])
+    constant = parts.constant(weights.stored, name_of(op.inputs[1]))
+    totals = [
+        Product(node, *plane, weights, attributes).sums(parts, constant)
+        for plane in planes
+    ]
+    total = joined(parts, numbered(totals))
+    element = element_of(total)
+    for bias in op.inputs[2:]:
         array = stored_value(bias)
         assert array is not None
         extents = [1] * rank
         extents[channel_axis] = array.size
-        addend = array.astype(np.int32).reshape(extents)
+        addend = array.astype(dtype_of(element)).reshape(extents)
         total = parts.node(glow.AddOp, total, parts.constant(addend, name_of(bias)))
-    finish_product(op, parts, parts.convert(total, i32), channel_axis)
+    finish_product(op, parts, total, channel_axis)
     return True
 
 
@@ -98,31 +108,33 @@ def matrix_product(op: Operation, parts: Parts) -> bool:
 
 
 def computed_product(op: NodeOp, parts: Parts) -> bool:
-    """`glow.matmul` of two tensors of bytes of which none need be constant."""
+    """`glow.matmul` of two tensors of bytes, or of 16 bits, of which none need be constant."""
     data = [quantization_of(value.type) for value in op.inputs[:2]]
-    if not isinstance(op, glow.MatmulOp) or not all(map(is_byte, data)):
+    if not isinstance(op, glow.MatmulOp) or not all(map(is_multiplied_by_bytes, data)):
         return False
-    operands = list[SSAValue]()
     swaps = (op.transpose_lhs is not None, op.transpose_rhs is not None)
+    factors = list[Sequence[Plane]]()
     for value, swapped in zip(op.inputs, swaps, strict=True):
         axes = list(range(len(shape_of(value))))
         if swapped:
             axes[-2:] = axes[:-3:-1]
-        operands.append(parts.transpose(parts.stored(value), axes))
-    for stored, parameters in zip(list(operands), data, strict=True):
-        assert parameters is not None
-        point = np.array(parameters.zero_points[0], dtype_of(element_of(stored)))
-        operands.append(parts.constant(point, "zero_point"))
-    if not is_multiplied(*map(shape_of, operands[:2])):
+        planes = byte_planes(parts, value)
+        factors.append([(parts.transpose(one, axes), point) for one, point in planes])
+    if not is_multiplied(*(shape_of(planes[0][0]) for planes in factors)):
         return False
-    total = parts.node(glow.MatmulIntegerOp, *operands)
-    finish_product(op, parts, total, len(shape_of(op.result)) - 1)
+    lefts, rights = map(numbered, factors)
+    terms = [
+        (i + k, parts.node(glow.MatmulIntegerOp, left[0], right[0], left[1], right[1]))
+        for i, left in lefts
+        for k, right in rights
+    ]
+    finish_product(op, parts, joined(parts, terms), len(shape_of(op.result)) - 1)
     return True
 
 
-def is_byte(data: Quantization | None) -> bool:
-    """Whether elements are bytes of one scale."""
-    return data is not None and data.bits == BYTE and data.axis is None
+def is_multiplied_by_bytes(data: Quantization | None) -> bool:
+    """Whether elements are bytes, or two of them, of one scale."""
+    return data is not None and data.bits in (BYTE, HALF) and data.axis is None
 
 
 def is_multiplied(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> bool:
@@ -202,8 +214,10 @@ def integer_convolution(op: Operation, parts: Parts) -> bool:
         attributes["pads"] = [0] * len(pads)
     known = point if is_known else None
     product = Product(glow.Conv2dIntegerOp, image, known, weights, attributes)
-    there = None if signed_weights(op) is None else op.weights
-    total = product.sums(parts, name_of(op.weights), there)
+    constant = op.weights
+    if signed_weights(op) is None:
+        constant = parts.constant(weights.stored, name_of(op.weights))
+    total = product.sums(parts, constant)
     if computed is not None:
         total = less_point(parts, total, computed, weights)
     parts.replace(total)

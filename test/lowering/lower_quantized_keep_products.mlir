@@ -28,9 +28,9 @@ func.func @signed(%x: tensor<1x1x1x1x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x1
 
 // Dynamic operands of int8: the sums are a node too.
 // CHECK-LABEL: func.func @computed(
-// CHECK: %[[T:.*]] = glow.transpose %{{.*}} permutation [0, 2, 1] : tensor<2x4x5xui8>
 // CHECK: %[[P:.*]] = glow.constant dense<3> : tensor<ui8>
 // CHECK: %[[Q:.*]] = glow.constant dense<130> : tensor<ui8>
+// CHECK: %[[T:.*]] = glow.transpose %{{.*}} permutation [0, 2, 1] : tensor<2x4x5xui8>
 // CHECK: glow.matmul_integer %{{.*}}, %[[T]], %[[P]], %[[Q]] : tensor<2x3x5xi32>
 // CHECK-NEXT: glow.convert %{{.*}} : tensor<2x3x5xf32>
 func.func @computed(%x: tensor<2x3x4x!quant.uniform<u8:f32, 0.5:3>>, %y: tensor<2x5x4x!quant.uniform<u8:f32, 0.25:130>>) -> tensor<2x3x5xf32> {
@@ -91,6 +91,30 @@ func.func @nine_bits(%x: tensor<1x2x3x3x!quant.uniform<u8:f32, 0.5:128>>, %y: te
   %0 = glow.conv2d %x, %w : tensor<1x1x3x3xi32>
   %1 = glow.matmul %y, %v : tensor<3x2xi32>
   func.return %0, %1 : tensor<1x1x3x3xi32>, tensor<3x2xi32>
+}
+
+// Activations of 16 bits are two bytes: 769 = 3 x 256 + 1, and -32768 is the least signed one.
+// CHECK-LABEL: func.func @words(
+// CHECK: %[[I:.*]] = glow.convert %{{.*}} : tensor<1x1x3x3xi32>
+// CHECK: %[[U:.*]] = glow.shift_right %[[I]], %{{.*}} : tensor<1x1x3x3xi32>
+// CHECK: %[[L:.*]] = glow.bitwise_and %[[I]], %{{.*}} : tensor<1x1x3x3xi32>
+// CHECK: %[[UB:.*]] = glow.convert %[[U]] : tensor<1x1x3x3xui8>
+// CHECK: %[[LB:.*]] = glow.convert %[[L]] : tensor<1x1x3x3xui8>
+// CHECK: %[[UP:.*]] = glow.constant dense<3> : tensor<ui8>
+// CHECK: %[[LP:.*]] = glow.constant dense<1> : tensor<ui8>
+// CHECK: %[[US:.*]] = glow.conv2d_integer %[[UB]], %{{.*}}, %[[UP]], %{{.*}} pads [1, 1, 1, 1]
+// CHECK: %[[LS:.*]] = glow.conv2d_integer %[[LB]], %{{.*}}, %[[LP]], %{{.*}} pads [1, 1, 1, 1]
+// CHECK: %[[W:.*]] = glow.convert %[[US]] : tensor<1x1x3x3xf64>
+// CHECK: %[[M:.*]] = glow.mul %[[W]], %{{.*}} : tensor<1x1x3x3xf64>
+// CHECK: %[[N:.*]] = glow.convert %[[LS]] : tensor<1x1x3x3xf64>
+// CHECK: glow.add %[[M]], %[[N]] : tensor<1x1x3x3xf64>
+// CHECK-COUNT-4: glow.matmul_integer
+// CHECK-NOT: glow.matmul_integer
+func.func @words(%x: tensor<1x1x3x3x!quant.uniform<u16:f32, 0.5:769>>, %y: tensor<3x2x!quant.uniform<i16:f32, 0.5>>, %z: tensor<2x4x!quant.uniform<u16:f32, 0.5:7>>) -> (tensor<1x1x3x3xf32>, tensor<3x4xf32>) {
+  %w = glow.constant dense<3> : tensor<1x1x3x3xi8> as tensor<1x1x3x3x!quant.uniform<i8:f32, 0.25>>
+  %0 = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<1x1x3x3xf32>
+  %1 = glow.matmul %y, %z : tensor<3x4xf32>
+  func.return %0, %1 : tensor<1x1x3x3xf32>, tensor<3x4xf32>
 }
 
 // Unsigned weights of a convolution of integers, and those around another number.
