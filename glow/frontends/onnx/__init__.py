@@ -5,6 +5,7 @@
 | `programs/`         | `import_model`: inputs, outputs, one program or more        |
 | `importer.py`       | the walk over nodes                                         |
 | `loader.py`         | reading and checking of the file                            |
+| `node_order.py`     | sorting of graphs whose nodes are not in order              |
 | `messages.py`       | the classes of ONNX's messages, without its package         |
 | `wire_format.py`    | cutting the weights out of the file's message               |
 | `tensors.py`        | weights as zero-copy arrays, external data                  |

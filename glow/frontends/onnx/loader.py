@@ -12,6 +12,7 @@ from glow.dialects.errors import GlowError
 from glow.frontends.mapped_file import file_bytes
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.onnx.messages import GraphProto, ModelProto, OperatorSetIdProto
+from glow.frontends.onnx.node_order import in_order
 from glow.frontends.onnx.old_forms import FORMS, OLDEST_OPSET
 from glow.frontends.onnx.wire_format import split_weights
 
@@ -33,7 +34,7 @@ class LoadedModel:
 def load_model(model: str | os.PathLike[str] | bytes | ModelProto) -> LoadedModel:
     """The model; GlowError where the file is missing or damaged."""
     if isinstance(model, ModelProto):
-        return LoadedModel(model)
+        return LoadedModel(in_order(model))
     if isinstance(model, bytes):
         return _parse(memoryview(model), "the model", None)
     if not isinstance(cast(object, model), str | os.PathLike):
@@ -67,7 +68,7 @@ def _parse(data: memoryview, name: str, folders: ModelFolders | None) -> LoadedM
     if not model.HasField("graph") or not model.graph.output:
         raise GlowError(f"{name} is not a valid ONNX file: it has no graph")
     _check_names(model.graph, name)
-    return LoadedModel(model, folders, weights)
+    return LoadedModel(in_order(model), folders, weights)
 
 
 def _check_names(graph: GraphProto, file: str) -> None:
