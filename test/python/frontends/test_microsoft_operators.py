@@ -7,7 +7,9 @@ import pytest
 from support.onnx_models.operator_testing import check_operator, model_of
 
 import glow
+from glow.compiler import lower_to
 from glow.dialects.errors import GlowError
+from glow.frontends.onnx import import_model
 
 RNG = np.random.default_rng(0)
 NEAR = 2e-5
@@ -244,6 +246,43 @@ def test_products_with_weights_of_few_bits(
     operands = [random(rows, inner), weights, scales, *points]
     attributes = {"K": inner, "N": columns, "bits": bits, "block_size": block}
     check("MatMulNBits", operands, (1, 2, 3), 1e-4, **attributes)
+
+
+def test_rows_of_16_bits_and_weights_of_few():
+    """The weights stay as they are: nothing reads floats in their place."""
+    weights, scales = integers(37, 4, 16, high=256), np.abs(random(37 * 4)) / 16
+    operands = [array.astype(np.float16) for array in (random(5, 128), scales)]
+    operands.insert(1, weights)
+    operands += [None, None, random(37).astype(np.float16)]
+    attributes = {"K": 128, "N": 37, "bits": 4, "block_size": 32}
+    check("MatMulNBits", operands, (1, 2, 5), 4e-3, **attributes)
+    domain = "com.microsoft"
+    model, _ = model_of("MatMulNBits", operands, (1, 2, 5), domain=domain, **attributes)
+    lowered = str(lower_to(import_model(model), "lowered"))
+    assert "cpu.block_quantized_matmul" in lowered
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize(("rows", "inner", "columns", "block"), [
+    (3, 64, 6, 16), (1, 96, 5, 64), (5, 32, 7, 128),
+])  # fmt: skip
+def test_weights_of_floats_of_4_bits(rows, inner, columns, block, kind):
+    """Blocks go on from one column to the next."""
+    count = inner * columns
+    weights = integers(count // 2, high=256)
+    scales = np.abs(random(-(-count // block)))
+    attributes = {"K": inner, "N": columns, "quant_type": kind, "block_size": block}
+    operands = [random(rows, inner), weights, scales]
+    check("MatMulBnb4", operands, (1, 2), 1e-4, **attributes)
+
+
+def test_sizes_of_floats_of_4_bits():
+    attributes = {"K": 64, "N": 3, "block_size": 32, "quant_type": 1}
+    arrays = [random(2, 64), integers(95), random(6)]
+    domain = "com.microsoft"
+    model, _ = model_of("MatMulBnb4", arrays, (1, 2), domain=domain, **attributes)
+    with pytest.raises(GlowError, match=r"weights have 95 elements: .* need \[96\]"):
+        glow.compile(model)
 
 
 POINT, SHARES = scalar(7, np.uint8), [scalar(1 / 256), scalar(0, np.uint8)]

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.dialects.builtin import IntegerType, Signedness, f32
 
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import AddOp, BlockDequantizeOp, GatherOp, MatmulOp
@@ -29,6 +29,7 @@ def matmul_n_bits(node: OnnxNode) -> Value:
 
     Weights are [N, blocks, bytes], scales and zero points a number a block. They stay so, unless
     zero points are floats, or indices say the block of each row: those are made floats here.
+    Rows of 16-bit floats are multiplied as f32.
     """
     columns, inner = node.attr_int("N", 0), node.attr_int("K", 0)
     bits, block = node.attr_int("bits", 4), node.attr_int("block_size", 0)
@@ -41,14 +42,21 @@ def matmul_n_bits(node: OnnxNode) -> Value:
     codes = _unpacked(packed.reshape(columns, -1), bits)[:, :inner]
     floats = node.has(4) or (node.has(3) and node.constant(3, "").dtype != np.uint8)
     make = _block_floats if floats else _block_weights
-    product = node.emit(MatmulOp, node.value(0), make(node, codes, scales, bits))
-    return node.emit(AddOp, product, node.value(5)) if node.has(5) else product
+    return _product(node, make(node, codes, scales, bits), 5)
+
+
+def _product(node: OnnxNode, weights: Operand, bias: int) -> Operand:
+    """The first input by weights of f32, plus an input if it is given."""
+    given = element_type(node.value(0))
+    result = node.emit(MatmulOp, node.convert(node.value(0), f32), weights)
+    if node.has(bias):
+        result = node.emit(AddOp, result, node.convert(node.value(bias), f32))
+    return node.convert(result, given)
 
 
 def _block_weights(node: OnnxNode, codes: Bytes, scales: Array, bits: int) -> Operand:
     """[K, N], as they are."""
-    like = dtype_of(element_type(node.value(0)))
-    held = Constant(scales.T.astype(like), f"{node.proto.input[2]}.scales")
+    held = Constant(scales.T.astype(np.float32), f"{node.proto.input[2]}.scales")
     name, centred = node.proto.input[1], not node.has(3)
     operands = [_stored(codes.T, bits, f"{name}.codes", centred=centred), held]
     if node.has(3):
@@ -102,8 +110,50 @@ def _block_floats(node: OnnxNode, codes: Bytes, scales: Array, bits: int) -> Ope
     points = np.broadcast_to(points.astype(np.float32), (columns, blocks))
     numbers = codes.astype(np.float32) - points[:, group_of]
     weights = (numbers * scales.astype(np.float32)[:, group_of]).T
-    like = dtype_of(element_type(node.value(0)))
-    return Constant(weights.astype(like), f"{node.proto.input[1]}.weights")
+    return Constant(weights, f"{node.proto.input[1]}.weights")
+
+
+FLOATS_OF_4_BITS = (
+    (0, 0.0052083333, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25),
+    (
+        *(
+            -1,
+            -0.6961928,
+            -0.52507305,
+            -0.39491749,
+            -0.28444138,
+            -0.18477343,
+            -0.091050036,
+        ),
+        *(0, 0.079580299, 0.1609302, 0.24611230, 0.33791524, 0.44070983, 0.56261700),
+        *(0.72295684, 1),
+    ),
+)
+"""What codes stand for: those of bitsandbytes' FP4, whose upper half is negative, and of NF4, the
+quantiles of a normal distribution (QLoRA, arXiv 2305.14314, appendix E)."""
+
+
+@contrib_op("MatMulBnb4")
+def matmul_bnb4(node: OnnxNode) -> Value:
+    """A product with constant weights of floats of 4 bits in blocks, which are made f32 here.
+
+    Codes [N * K / 2], the first in the upper bits, are those of the weights [N, K] row by row,
+    blocks and all; each block has the number that 1 stands for.
+    """
+    columns, inner = node.attr_int("N", 0), node.attr_int("K", 0)
+    kind, block = node.attr_int("quant_type", 1), node.attr_int("block_size", 0)
+    refuse_if(kind not in (0, 1), f"quant_type {kind}")
+    refuse_if(block <= 0 or inner * columns % 2 != 0, f"blocks of {block} weights")
+    refuse_if(node.attr_int("transB", 1) != 1, "weights that are not transposed")
+    count = columns * inner
+    packed = _sized(node, 1, "weights", (count // 2,)).astype(np.uint8)
+    scales = _sized(node, 2, "scales", (-(-count // block),)).astype(np.float32)
+    table = np.array(FLOATS_OF_4_BITS[kind], np.float32)
+    table = table if kind else np.concatenate([table, -table])
+    codes = np.stack([packed >> 4, packed & np.uint8(15)], axis=1).reshape(-1)
+    weights = table[codes] * np.repeat(scales, block)[:count]
+    held = Constant(weights.reshape(columns, inner).T, f"{node.proto.input[1]}.weights")
+    return _product(node, held, bias=len(node.inputs))
 
 
 @contrib_op("GatherBlockQuantized")
