@@ -334,7 +334,9 @@ class SelectOp(NodeOp):
         """The broadcast shape, the element type of `lhs` and `rhs`."""
         fail_unless(
             operands[0].element_type == i1,
-            f"the condition must have i1 elements, not {operands[0].element_type}",
+            lambda: (
+                f"the condition must have i1 elements, not {operands[0].element_type}"
+            ),
         )
         element_type = same_element_type(operands[1:])
         shape = broadcast_shape([operand.get_shape() for operand in operands])

@@ -58,16 +58,20 @@ class AttentionOp(NodeOp):
         )
         fail_unless(
             count == value_count,
-            f"there must be a value for each key: {keys} has {count}, "
-            f"{values} has {value_count}",
+            lambda: (
+                f"there must be a value for each key: {keys} has {count}, "
+                f"{values} has {value_count}"
+            ),
         )
         batch = broadcast_shape([batch, key_batch])
         scores = (*batch, length, count)
         if len(operands) > 3:
             fail_unless(
                 broadcast_shape([scores, operands[3].get_shape()]) == scores,
-                f"the mask {operands[3]} must broadcast to the scores' "
-                f"{'x'.join(map(str, scores))}",
+                lambda: (
+                    f"the mask {operands[3]} must broadcast to the scores' "
+                    f"{'x'.join(map(str, scores))}"
+                ),
             )
         shape = (*broadcast_shape([batch, value_batch]), length, width)
         return [tensor_type(shape, element_type)]

@@ -37,7 +37,7 @@ def _check_integer(cls: type[NodeOp], operands: Types) -> None:
     element = operands[0].element_type
     fail_unless(
         is_integer(element) and element != i1,
-        f"{cls.name} needs integers, not {element}",
+        lambda: f"{cls.name} needs integers, not {element}",
     )
 
 
@@ -183,7 +183,7 @@ class BitcastOp(NodeOp):
             source.get_shape() == target.get_shape()
             and dtype_of(source.element_type).itemsize
             == dtype_of(target.element_type).itemsize,
-            f"the bits of {source} are not those of {target}",
+            lambda: f"the bits of {source} are not those of {target}",
         )
 
 

@@ -103,7 +103,9 @@ def check_rank(value: TensorType, rank: int, what: str) -> None:
     """The tensor has the given rank."""
     found = value.get_num_dims()
     if found != rank:  # the text of types is too costly to make in vain
-        fail_unless(False, f"{what} must have rank {rank}, not {found}: {value}")
+        fail_unless(
+            False, lambda: f"{what} must have rank {rank}, not {found}: {value}"
+        )
 
 
 @irdl_op_definition
@@ -190,7 +192,8 @@ class Pool2dOp(NodeOp):
         """The result [N, C, OH, OW] (plus the lanes of a blocked input)."""
         shape = operands[0].get_shape()
         fail_unless(
-            len(shape) >= 4, f"the input must have 4 axes or more: {operands[0]}"
+            len(shape) >= 4,
+            lambda: f"the input must have 4 axes or more: {operands[0]}",
         )
         batch, channels, *plane = shape
         check_window(attributes)

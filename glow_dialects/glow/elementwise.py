@@ -139,7 +139,9 @@ class FloatUnaryOp(UnaryOp):
         """The operand's type, which is floating point."""
         fail_unless(
             not is_integer(operands[0].element_type),
-            f"{cls.name} needs floating-point elements, not {operands[0].element_type}",
+            lambda: (
+                f"{cls.name} needs floating-point elements, not {operands[0].element_type}"
+            ),
         )
         return [operands[0]]
 

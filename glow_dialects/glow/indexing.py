@@ -61,7 +61,7 @@ def _coordinate_count(indices: TensorType[Attribute]) -> int:
         is_integer(indices.element_type)
         and indices.element_type != i1
         and indices.get_num_dims() > 0,
-        f"indices must be integers with at least one axis, not {indices}",
+        lambda: f"indices must be integers with at least one axis, not {indices}",
     )
     return indices.get_shape()[-1]
 
@@ -92,7 +92,7 @@ class GatherNDOp(NodeOp):
             0 <= batch < len(where)
             and batch + count <= len(shape)
             and shape[:batch] == where[:batch],
-            f"indices {indices} do not fit {source} with {batch} batch axes",
+            lambda: f"indices {indices} do not fit {source} with {batch} batch axes",
         )
         result = (*where[:-1], *shape[batch + count :])
         return [tensor_type(result, source.element_type)]
@@ -133,7 +133,9 @@ class ScatterOp(NodeOp):
         fail_unless(
             updates.element_type == data.element_type
             and (reduction == "none" or data.element_type != i1),
-            f"updates {updates} do not suit {data} with reduction '{reduction}'",
+            lambda: (
+                f"updates {updates} do not suit {data} with reduction '{reduction}'"
+            ),
         )
         coordinates = attributes.ints("coordinates")
         fail_unless(
@@ -143,8 +145,10 @@ class ScatterOp(NodeOp):
                 -count <= axis < len(shape) and (axis < 0 or shape[axis] <= size)
                 for axis, size in zip(coordinates, sizes, strict=True)
             ),
-            f"coordinates {list(coordinates)} do not lead from updates {updates} and "
-            f"indices {indices} into {data}",
+            lambda: (
+                f"coordinates {list(coordinates)} do not lead from updates {updates} and "
+                f"indices {indices} into {data}"
+            ),
         )
         return [data]
 
@@ -198,7 +202,7 @@ class TopKOp(NodeOp):
         """The last axis has k elements; indices are i64."""
         check_numbers(cls, operands[0])
         k, shape = attributes.int("k"), operands[0].get_shape()
-        fail_unless(len(shape) > 0, f"{operands[0]} has no axis to sort")
+        fail_unless(len(shape) > 0, lambda: f"{operands[0]} has no axis to sort")
         *outer, extent = shape
         fail_unless(
             0 <= k <= extent,

@@ -63,13 +63,13 @@ class MatmulOp(NodeOp):
         check_factors(cls, operands)
         fail_unless(
             lhs.get_num_dims() >= 2 and rhs.get_num_dims() >= 2,
-            f"matmul needs operands of rank 2 or more, not {lhs} and {rhs}",
+            lambda: f"matmul needs operands of rank 2 or more, not {lhs} and {rhs}",
         )
         *batch, m, k = _transposed(lhs.get_shape(), attributes.has("transpose_lhs"))
         *other, k2, n = _transposed(rhs.get_shape(), attributes.has("transpose_rhs"))
         fail_unless(
             k == k2,
-            f"the inner sizes must agree: {lhs} has {k}, {rhs} has {k2}",
+            lambda: f"the inner sizes must agree: {lhs} has {k}, {rhs} has {k2}",
         )
         shape = (*broadcast_shape([batch, other]), m, n)
         return [tensor_type(shape, lhs.element_type)]
@@ -104,14 +104,14 @@ class FullyConnectedOp(NodeOp):
         check_activation(attributes)
         fail_unless(
             lhs.get_num_dims() == 2 and rhs.get_num_dims() == 2,
-            f"a fully connected layer takes matrices, not {lhs} and {rhs}",
+            lambda: f"a fully connected layer takes matrices, not {lhs} and {rhs}",
         )
         (m, k), (k2, n) = lhs.get_shape(), rhs.get_shape()
-        fail_unless(k == k2, f"the inner sizes must agree: {lhs} x {rhs}")
+        fail_unless(k == k2, lambda: f"the inner sizes must agree: {lhs} x {rhs}")
         if len(operands) > 2:
             fail_unless(
                 operands[2].get_shape() == (n,),
-                f"the bias must have shape {n}, not {operands[2]}",
+                lambda: f"the bias must have shape {n}, not {operands[2]}",
             )
         return [tensor_type((m, n), lhs.element_type)]
 
@@ -137,7 +137,7 @@ class GemmOp(NodeOp):
         check_factors(cls, operands)
         fail_unless(
             lhs.get_num_dims() == 2 and rhs.get_num_dims() == 2,
-            f"gemm takes matrices, not {lhs} and {rhs}",
+            lambda: f"gemm takes matrices, not {lhs} and {rhs}",
         )
         m, k = _transposed(lhs.get_shape(), attributes.has("transpose_lhs"))
         k2, n = _transposed(rhs.get_shape(), attributes.has("transpose_rhs"))
@@ -145,7 +145,8 @@ class GemmOp(NodeOp):
         if len(operands) > 2:
             shape = broadcast_shape([(m, n), operands[2].get_shape()])
             fail_unless(
-                shape == (m, n), f"the addend {operands[2]} must broadcast to {m}x{n}"
+                shape == (m, n),
+                lambda: f"the addend {operands[2]} must broadcast to {m}x{n}",
             )
         return [tensor_type((m, n), lhs.element_type)]
 
@@ -170,7 +171,7 @@ class LuOp(NodeOp):
         check_float(cls, operands[0])
         fail_unless(
             len(shape) > 1 and shape[-1] == shape[-2],
-            f"{operands[0]} is not one of square matrices",
+            lambda: f"{operands[0]} is not one of square matrices",
         )
         return [operands[0], tensor_type(shape[:-2], operands[0].element_type)]
 

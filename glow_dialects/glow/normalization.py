@@ -41,7 +41,7 @@ def check_float(cls: type[NodeOp], operand: TensorType[Attribute]) -> None:
     element = operand.element_type
     fail_unless(
         not isinstance(element, IntegerType),
-        f"{cls.name} needs floating-point elements, not {element}",
+        lambda: f"{cls.name} needs floating-point elements, not {element}",
     )
 
 
@@ -104,8 +104,10 @@ class LayerNormOp(NodeOp):
         for parameter in operands[1:]:
             fail_unless(
                 parameter.get_shape() == image.get_shape()[axis:],
-                f"scale and bias must have the normalized shape "
-                f"{image.get_shape()[axis:]}, not {parameter}",
+                (
+                    f"scale and bias must have the normalized shape "
+                    f"{image.get_shape()[axis:]}, not {parameter}"
+                ),
             )
         return [image]
 
@@ -131,7 +133,8 @@ class LocalResponseNormOp(NodeOp):
         check_float(cls, operands[0])
         fail_unless(attributes.int("size") > 0, "size must be positive")
         fail_unless(
-            operands[0].get_num_dims() >= 2, f"LRN needs [N, C, ...]: {operands[0]}"
+            operands[0].get_num_dims() >= 2,
+            lambda: f"LRN needs [N, C, ...]: {operands[0]}",
         )
         return [operands[0]]
 

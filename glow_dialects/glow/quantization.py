@@ -69,7 +69,7 @@ class RescaleOp(NodeOp):
         shape = broadcast_shape([operand.get_shape() for operand in operands])
         fail_unless(
             shape == operands[0].get_shape() == results[0].get_shape(),
-            f"rescale keeps the shape, not {operands[0]} to {results[0]}",
+            lambda: f"rescale keeps the shape, not {operands[0]} to {results[0]}",
         )
         fail_unless(len(operands) != 2, "rescale needs both multiplier and addend")
         for operand in operands[1:]:
@@ -102,11 +102,12 @@ class LookupTableOp(NodeOp):
         bits = parameters_of(source).bits
         expected = tensor_type((1 << bits,), stored_type(results[0]).element_type)
         fail_unless(
-            table == expected, f"the table must have type {expected}, not {table}"
+            table == expected,
+            lambda: f"the table must have type {expected}, not {table}",
         )
         fail_unless(
             source.get_shape() == results[0].get_shape(),
-            f"a lookup keeps the shape, not {source} to {results[0]}",
+            lambda: f"a lookup keeps the shape, not {source} to {results[0]}",
         )
 
     def check_integer_form(self, operands: Types, results: Types) -> None:
@@ -159,13 +160,13 @@ class DynamicMatmulOp(NodeOp):
             lhs.get_num_dims() >= 1
             and rhs.get_num_dims() == 2
             and lhs.get_shape()[-1] == rhs.get_shape()[0],
-            f"the inner sizes must agree: {lhs} x {rhs}",
+            lambda: f"the inner sizes must agree: {lhs} x {rhs}",
         )
         n = rhs.get_shape()[1]
         if len(operands) > 2:
             fail_unless(
                 operands[2].get_shape() == (n,),
-                f"the bias must have shape {n}, not {operands[2]}",
+                lambda: f"the bias must have shape {n}, not {operands[2]}",
             )
         return [tensor_type((*lhs.get_shape()[:-1], n), lhs.element_type)]
 
@@ -178,7 +179,7 @@ class DynamicMatmulOp(NodeOp):
         )
         fail_unless(
             operands[0] == tensor_type(operands[0].get_shape(), data.expressed),
-            f"the input must have {data.expressed} elements, not {operands[0]}",
+            lambda: f"the input must have {data.expressed} elements, not {operands[0]}",
         )
 
 
@@ -203,11 +204,11 @@ class DynamicQuantizeOp(NodeOp):
         """The stored values, the scale and the zero point."""
         fail_unless(
             operands[0].element_type == f32,
-            f"the input must have f32 elements, not {operands[0]}",
+            lambda: f"the input must have f32 elements, not {operands[0]}",
         )
         fail_unless(
             prod(operands[0].get_shape()) > 0,
-            f"{operands[0]} has no elements, and so no range",
+            lambda: f"{operands[0]} has no elements, and so no range",
         )
         return [
             tensor_type(operands[0].get_shape(), U8),
@@ -310,20 +311,25 @@ class BlockDequantizeOp(NodeOp):
         element, shape = codes.element_type, list(codes.get_shape())
         fail_unless(
             is_integer(element) and bit_width(element) in WEIGHT_BITS,
-            f"codes have integers of 2, 4 or 8 bits, not {element}",
+            lambda: f"codes have integers of 2, 4 or 8 bits, not {element}",
         )
         check_float(cls, scales)
-        fail_unless(0 <= axis < len(shape), f"there is no axis {axis} in {codes}")
+        fail_unless(
+            0 <= axis < len(shape), lambda: f"there is no axis {axis} in {codes}"
+        )
         fail_unless(size > 0, f"blocks have at least one element, not {size}")
         shape[axis] = -(-shape[axis] // size)
         fail_unless(
             list(scales.get_shape()) == shape,
-            f"blocks of {size} along axis {axis} need scales of shape {shape}, not {scales}",
+            lambda: (
+                f"blocks of {size} along axis {axis} need scales of shape {shape}, not {scales}"
+            ),
         )
         for point in points:
             expected = tensor_type(shape, element)
             fail_unless(
-                point == expected, f"zero points must have type {expected}, not {point}"
+                point == expected,
+                f"zero points must have type {expected}, not {point}",
             )
         return [tensor_type(codes.get_shape(), scales.element_type)]
 

@@ -73,8 +73,10 @@ class RecurrentOp(NodeOp):
         for shape, operand in zip(expected, operands[1:], strict=True):
             fail_unless(
                 operand.get_shape() == shape,
-                f"an operand of {name} must have shape {'x'.join(map(str, shape))}, "
-                f"not {operand}",
+                (
+                    f"an operand of {name} must have shape {'x'.join(map(str, shape))}, "
+                    f"not {operand}"
+                ),
             )
         state = tensor_type((count, batch, hidden), element_type)
         sequence = tensor_type((steps, count, batch, hidden), element_type)

@@ -63,22 +63,28 @@ class SampleOp(NodeOp):
         axis = check_axis(attributes.int("axis"), len(shape))
         fail_unless(
             places.element_type in (i32, i64),
-            f"places must be i32 or i64, not {places}",
+            lambda: f"places must be i32 or i64, not {places}",
         )
         wanted = f64 if source.element_type == f64 else f32
         fail_unless(
             weights.element_type == wanted and weights.get_shape() == table,
-            f"weights must have elements {wanted} and the shape of the places "
-            f"{places}, not {weights}",
+            lambda: (
+                f"weights must have elements {wanted} and the shape of the places "
+                f"{places}, not {weights}"
+            ),
         )
         fail_unless(
             len(table) == 2
             or (len(table) == axis + 2 and table[:axis] == shape[:axis]),
-            f"places {places} are neither a table nor one for each part of {source} "
-            f"before axis {axis}",
+            lambda: (
+                f"places {places} are neither a table nor one for each part of {source} "
+                f"before axis {axis}"
+            ),
         )
         result = (*shape[:axis], table[-2], *shape[axis + 1 :])
-        fail_unless(table[-1] > 0, f"each result needs a place at least: {places}")
+        fail_unless(
+            table[-1] > 0, lambda: f"each result needs a place at least: {places}"
+        )
         return [tensor_type(result, source.element_type)]
 
 

@@ -48,7 +48,7 @@ class ReshapeOp(NodeOp):
         fail_unless(
             prod(source.get_shape()) == prod(target.get_shape())
             and source.element_type == target.element_type,
-            f"a reshape keeps the elements: {source} to {target}",
+            lambda: f"a reshape keeps the elements: {source} to {target}",
         )
 
 
@@ -105,7 +105,8 @@ class ConcatOp(NodeOp):
             )
             if not same:  # the text of types is too costly to make in vain
                 fail_unless(
-                    False, f"concat along axis {axis} cannot join {first} and {operand}"
+                    False,
+                    (f"concat along axis {axis} cannot join {first} and {operand}"),
                 )
         shape = list(first.get_shape())
         shape[axis] = sum(operand.get_shape()[axis] for operand in operands)
@@ -177,8 +178,10 @@ class DynamicUpdateOp(NodeOp):
         """The input's type; the value has its shape without axis 0."""
         fail_unless(
             operands[1].get_shape() == operands[0].get_shape()[1:],
-            f"the value {operands[1]} must have the shape of {operands[0]} "
-            "without axis 0",
+            lambda: (
+                f"the value {operands[1]} must have the shape of {operands[0]} "
+                "without axis 0"
+            ),
         )
         return [operands[0]]
 
@@ -231,7 +234,7 @@ class BroadcastOp(NodeOp):
         fail_unless(
             broadcast_shape([operands[0].get_shape(), target]) == target
             and operands[0].element_type == results[0].element_type,
-            f"{operands[0]} does not broadcast to {results[0]}",
+            lambda: f"{operands[0]} does not broadcast to {results[0]}",
         )
 
 
@@ -262,7 +265,7 @@ def _indexed_axis(operands: Types, attributes: Attributes) -> int:
     source, indices = operands
     fail_unless(
         isinstance(indices.element_type, IntegerType),
-        f"indices must be integers, not {indices}",
+        lambda: f"indices must be integers, not {indices}",
     )
     return check_axis(attributes.int("axis"), source.get_num_dims())
 
@@ -318,7 +321,7 @@ class GatherElementsOp(NodeOp):
                 size <= whole or place == axis
                 for place, (size, whole) in enumerate(zip(shape, sizes, strict=True))
             ),
-            f"indices {indices} do not fit into {source} beside axis {axis}",
+            lambda: f"indices {indices} do not fit into {source} beside axis {axis}",
         )
         return [tensor_type(shape, source.element_type)]
 

@@ -27,8 +27,10 @@ def check_channels(channels: int, expected: int, group: int, outputs: int) -> No
     """Channels are split evenly among the groups."""
     fail_unless(
         group > 0 and channels == expected and outputs % group == 0,
-        f"{channels} input channels do not suit weights for {expected} in {group} "
-        f"groups with {outputs} outputs",
+        lambda: (
+            f"{channels} input channels do not suit weights for {expected} in {group} "
+            f"groups with {outputs} outputs"
+        ),
     )
 
 
@@ -37,7 +39,7 @@ def check_bias(operands: Types, outputs: int) -> None:
     if len(operands) > 2:
         fail_unless(
             operands[2].get_shape() == (outputs,),
-            f"the bias must have shape {outputs}, not {operands[2]}",
+            lambda: f"the bias must have shape {outputs}, not {operands[2]}",
         )
 
 

@@ -165,8 +165,10 @@ class SplatOp(NodeOp):
         assert isa(value, FloatAttr | IntegerAttr)
         fail_unless(
             value.type == results[0].element_type,
-            f"the splat's number has type {value.type}, its elements "
-            f"{results[0].element_type}",
+            lambda: (
+                f"the splat's number has type {value.type}, its elements "
+                f"{results[0].element_type}"
+            ),
         )
 
     def print(self, printer: Printer) -> None:
