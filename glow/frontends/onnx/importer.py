@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from glow.dialects.errors import GlowError
 from glow.dialects.node import fail_unless, shape_of
 from glow.dialects.weights import weights_of
-from glow.frontends.onnx.call_graph import check_calls, check_nesting
+from glow.frontends.onnx.call_graph import check_calls
 from glow.frontends.onnx.control_flow import control_flow_handler
 from glow.frontends.onnx.folding import (
     BYTES_A_WEIGHT_BYTE,
@@ -171,7 +171,6 @@ class Importer:
             FoldingGraph, self.budget
         )
         """What computes nodes whose inputs are all known."""
-        check_nesting(self.model.graph.node)
         check_calls(self.model.graph.node, self.functions)
         self.begin()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from graphlib import CycleError, TopologicalSorter
 
+from glow.frontends.onnx.call_graph import check_nesting
 from glow.frontends.onnx.frame import names_read
 from glow.frontends.onnx.messages import (
     GraphProto,
@@ -21,8 +22,9 @@ def in_order(model: ModelProto) -> ModelProto:
     """The model, or a copy with a sorted graph where nodes read what comes later.
 
     Nodes that read each other stay where they are: whoever imports them says so. Bodies are
-    as they are in ONNX Runtime.
+    as they are in ONNX Runtime. Raises GlowError for graphs too deep inside each other.
     """
+    check_nesting(model.graph.node)
     if _is_sorted(model.graph.node):
         return model
     copy = type(model)()

@@ -61,7 +61,7 @@ class LoopNode:
     ) -> None:
         """`types` are those of the changing states, if not those that they begin with.
 
-        `assumes_one_form`: of values in the body, see there.
+        `assumes_one_form` is what `Graph.assumes_one_form` is for the body.
         """
         self.node = node
         self.graph = node.graph
@@ -71,9 +71,11 @@ class LoopNode:
             flag(node, node.value(1)) if node.has(1) else Constant(TRUE, "true")
         )
         self.given = [node.value(index) for index in range(2, len(node.inputs))]
-        pairs = zip(self.body.input[2:], self.body.output[1:], strict=False)
+        names = zip(self.given, self.body.input[2:], self.body.output[1:], strict=False)
         self.changing = [
-            index for index, (one, other) in enumerate(pairs) if one.name != other.name
+            index
+            for index, (_, one, other) in enumerate(names)
+            if one.name != other.name
         ]
         self.initial = self.of_changing(self.given)
         self.start = 0
@@ -230,10 +232,8 @@ class LoopNode:
         """The last states and the stacked results."""
         count, changing = self.count(), len(self.initial)
         if not self.is_stacking and count is None:
-            return [
-                *self.with_given(self.while_loop(self.block, self.results)[1:]),
-                *[UNKNOWN] * len(self.outputs),
-            ]
+            states = self.while_loop(self.block, self.results)[1:]
+            return [*self.with_given(states)]
         if self.is_stacking and not isinstance(count, int):
             what = "number of iterations"
             decided = self.iterations() if count is None else count

@@ -69,7 +69,9 @@ def _evaluated(importer: Importer, start: Start) -> dict[str, Array] | None:
     frame = Frame(scope, used_names(graph), importer.opsets)
     for node in graph.node[start.node :]:
         importer.import_nodes([node], frame)
-        if not all(isinstance(scope[name], Constant) for name in node.output if name):
+        if not all(
+            isinstance(scope.get(name), Constant) for name in node.output if name
+        ):
             return None
     outputs = [scope.get(value.name) for value in graph.output]
     arrays = [value.array for value in outputs if isinstance(value, Constant)]
