@@ -7,37 +7,18 @@ function once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx.functions import Functions
-from glow.frontends.onnx.messages import AttributeProto, NodeProto
+from glow.frontends.onnx.messages import NodeProto
+from glow.frontends.onnx.node_order import inner_nodes
 
 MAX_NODES = 1 << 18
 """Larger programs would take hours to compile."""
 
 MAX_DEPTH = 100
 """Functions inside each other; models that programs write have a dozen at most."""
-
-
-MAX_NESTED = 30
-"""Graphs inside each other, which is what a parser of files takes too."""
-
-TOO_DEEP = f"its graphs are more than {MAX_NESTED} deep inside each other"
-
-
-def check_nesting(nodes: Iterable[NodeProto]) -> None:
-    """Raise GlowError where branches and loops are too deep inside each other."""
-    inside = [iter(nodes)]
-    while inside:
-        node = next(inside[-1], None)
-        if node is None:
-            inside.pop()
-            continue
-        if any(a.type == AttributeProto.GRAPH for a in node.attribute):
-            inside.append(_inner_nodes(node))
-            if len(inside) > MAX_NESTED + 1:
-                raise GlowError(f"the model cannot be imported: {TOO_DEEP}")
 
 
 def check_calls(nodes: Sequence[NodeProto], functions: Functions) -> None:
@@ -66,7 +47,7 @@ class CallGraph:
 
     def _size_of_node(self, node: NodeProto, depth: int) -> int:
         key = (node.domain, node.op_type)
-        size = 1 + self.size_of(_inner_nodes(node), depth)
+        size = 1 + self.size_of(inner_nodes(node), depth)
         if key in self.functions:
             size += self._size_of_function(key, depth + 1)
         return size
@@ -83,9 +64,3 @@ class CallGraph:
             self.sizes[key] = self.size_of(self.functions[key].node, depth)
             self.open.remove(key)
         return self.sizes[key]
-
-
-def _inner_nodes(node: NodeProto) -> Iterator[NodeProto]:
-    for attribute in node.attribute:
-        if attribute.type == AttributeProto.GRAPH:
-            yield from attribute.g.node

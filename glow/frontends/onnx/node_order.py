@@ -1,4 +1,4 @@
-"""Nodes in the order in which they can be computed.
+"""Nodes in the order in which they can be computed, and how deep they are.
 
 ONNX wants them sorted. Tools that add nodes at the end, such as converters to 16-bit floats,
 leave them as they are, and ONNX Runtime sorts what it reads.
@@ -6,16 +6,43 @@ leave them as they are, and ONNX Runtime sorts what it reads.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from glow.frontends.onnx.call_graph import check_nesting
+from glow.dialects.errors import GlowError
 from glow.frontends.onnx.frame import names_read
 from glow.frontends.onnx.messages import (
+    AttributeProto,
     GraphProto,
     ModelProto,
     NodeProto,
 )
+
+MAX_NESTED = 30
+"""Graphs inside each other, which is what a parser of files takes too."""
+
+TOO_DEEP = f"its graphs are more than {MAX_NESTED} deep inside each other"
+
+
+def check_nesting(nodes: Iterable[NodeProto]) -> None:
+    """Raise GlowError where branches and loops are too deep inside each other."""
+    inside = [iter(nodes)]
+    while inside:
+        node = next(inside[-1], None)
+        if node is None:
+            inside.pop()
+            continue
+        if any(a.type == AttributeProto.GRAPH for a in node.attribute):
+            inside.append(inner_nodes(node))
+            if len(inside) > MAX_NESTED + 1:
+                raise GlowError(f"the model cannot be imported: {TOO_DEEP}")
+
+
+def inner_nodes(node: NodeProto) -> Iterator[NodeProto]:
+    """The nodes of a node's bodies."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            yield from attribute.g.node
 
 
 def in_order(model: ModelProto) -> ModelProto:
