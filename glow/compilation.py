@@ -218,7 +218,7 @@ class StoredSpecializer(OpenSource):
             from glow.compiler import compile_step
 
             program = compile_step(
-                self.source.model, options, answers, notes, self.starts
+                self.source.model, options, answers, notes, self.ends
             )
         kept = source and _keep(
             source, options, program.model, notes, program.asks, known

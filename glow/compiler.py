@@ -51,8 +51,8 @@ from glow.precision import apply_precision
 from glow.runtime.memory import check_memory
 from glow.sequence_model import with_sequences
 from glow.signature import main_function, signature_of
-from glow.specialization.known_starts import KnownStarts
 from glow.specialization.model_source import ModelSource, OpenSource
+from glow.specialization.program_ends import ProgramEnds
 from glow.specialized_model import (
     Answers,
     Program,
@@ -330,11 +330,11 @@ def compile_step(
     options: CompileOptions,
     answers: Answers,
     notes: ImportNotes | None = None,
-    starts: KnownStarts | None = None,
+    ends: ProgramEnds | None = None,
 ) -> Program:
     """The next program of a model whose sizes are all among the options.
 
-    `answers` are the values that the programs before have asked for. `starts` are kept
+    `answers` are the values that the programs before have asked for. `ends` are kept
     for all programs of a model.
     """
     from glow.frontends.onnx import import_step
@@ -346,7 +346,7 @@ def compile_step(
         input_shapes=options.input_shapes or {},
         input_values=options.input_values or {},
         notes=notes,
-        starts=starts,
+        ends=ends,
     )
     return Program(step.module and compile_module(step.module, options), step.asks)
 
@@ -361,7 +361,7 @@ class ModelSpecializer(OpenSource):
         """The program behind those that have asked for the answers; raises GlowError."""
         self.source.check()
         options = self.options.for_shapes(shapes)
-        return compile_step(self.source.model, options, answers, starts=self.starts)
+        return compile_step(self.source.model, options, answers, ends=self.ends)
 
 
 def level_of(module: ModuleOp) -> str | None:

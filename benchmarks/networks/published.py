@@ -20,6 +20,15 @@ from zipfile import ZipFile
 
 import numpy as np
 import onnxruntime as ort
+from onnxruntime.capi.onnxruntime_pybind11_state import (
+    Fail,
+    InvalidArgument,
+    InvalidGraph,
+    RuntimeException,
+)
+from onnxruntime.capi.onnxruntime_pybind11_state import (
+    NotImplemented as Unimplemented,
+)
 
 import glow
 
@@ -43,6 +52,9 @@ SIZES = {
 """Open sizes by their names; others are of images or texts."""
 
 NUMBERS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+
+REFUSALS = (Fail, InvalidArgument, InvalidGraph, Unimplemented, RuntimeException)
+"""What ONNX Runtime raises for a network, or for inputs that it does not take."""
 
 Arrays = Mapping[str, np.ndarray]
 Run = Callable[[Arrays], list[np.ndarray]]
@@ -158,7 +170,7 @@ def measure(name: str, data: bytes, options: argparse.Namespace) -> bool:
         session = of_onnxruntime(data, options.threads)
         arrays = inputs_of(name, session)
         expected = session.run(None, arrays)
-    except Exception as error:  # Of classes that the package does not name.
+    except REFUSALS as error:
         print(f"{name:44} ONNX Runtime: {str(error).splitlines()[0][:80]}")
         return True
     try:

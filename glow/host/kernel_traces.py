@@ -75,7 +75,7 @@ class TimedSpecializer(OpenSource):
             answers,
             input_shapes=shapes,
             input_values=options.input_values or {},
-            starts=self.starts,
+            ends=self.ends,
         )
         if step.module is None:
             return Program(None, step.asks)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from glow.dialects.errors import GlowError
 from glow.options import CompileOptions
-from glow.specialization.known_starts import KnownStarts
+from glow.specialization.program_ends import ProgramEnds
 
 if TYPE_CHECKING:
     import onnx
@@ -55,7 +55,7 @@ class OpenSource:
     def __init__(self, source: ModelSource, options: CompileOptions) -> None:
         self.source = source
         self.options = options
-        self.starts = KnownStarts()
+        self.ends = ProgramEnds()
 
     def evaluate(
         self,
@@ -79,7 +79,7 @@ class OpenSource:
             answers,
             input_shapes=shapes,
             input_values=options.input_values or {},
-            starts=self.starts,
+            ends=self.ends,
         )
         return evaluate_rest(model, end, values)
 

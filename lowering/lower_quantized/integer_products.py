@@ -24,14 +24,14 @@ from glow.dialects.quant import Quantization, quantization_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.arrays import Array
-from glow.lowering.lower_quantized.byte_planes import (
-    HALF,
-    Plane,
-    byte_planes,
+from glow.lowering.lower_quantized.byte_weights import MATRIX, ByteWeights, Product
+from glow.lowering.lower_quantized.int16_halves import (
+    INT16,
+    Half,
+    int8_halves,
     joined,
     numbered,
 )
-from glow.lowering.lower_quantized.byte_weights import MATRIX, ByteWeights, Product
 from glow.lowering.lower_quantized.parts import BYTE, Parts
 from glow.lowering.lower_quantized.products import ACTIVATION, finish_product
 from glow.passes.rewriting.node_builder import attributes_of, name_of
@@ -43,7 +43,9 @@ MAX_DEPTH = 1 << 15
 def byte_weights(op: NodeOp) -> ByteWeights | None:
     """The weights less their zero points, if the product is one of bytes."""
     data = quantization_of(op.inputs[0].type)
-    if data is None or data.bits > HALF or (data.signed and data.bits <= BYTE):
+    if data is None or data.axis is not None or data.bits > INT16:
+        return None
+    if data.signed and data.bits <= BYTE:
         return None
     if any(stored_value(bias) is None for bias in op.inputs[2:]):
         return None
@@ -58,7 +60,7 @@ def byte_weights(op: NodeOp) -> ByteWeights | None:
 def integer_product(
     node: type[NodeOp], op: Operation, parts: Parts, channel_axis: int, rank: int
 ) -> bool:
-    """Replace a product by one of integers, or by two of the bytes of 16 bits.
+    """Replace a product by an int8 matmul, or by two of the halves of int16 activations.
 
     Returns whether it can be.
     """
@@ -69,11 +71,11 @@ def integer_product(
     attributes = attributes_of(op)
     for name in ACTIVATION:
         attributes.pop(name, None)
-    planes = byte_planes(parts, op.inputs[0])
+    halves = int8_halves(parts, op.inputs[0])
     constant = parts.constant(weights.stored, name_of(op.inputs[1]))
     totals = [
-        Product(node, *plane, weights, attributes).sums(parts, constant)
-        for plane in planes
+        Product(node, *half, weights, attributes).sums(parts, constant)
+        for half in halves
     ]
     total = joined(parts, numbered(totals))
     element = element_of(total)
@@ -108,19 +110,19 @@ def matrix_product(op: Operation, parts: Parts) -> bool:
 
 
 def computed_product(op: NodeOp, parts: Parts) -> bool:
-    """`glow.matmul` of two tensors of bytes, or of 16 bits, of which none need be constant."""
+    """`glow.matmul` of two int8 or int16 tensors, of which none need be constant."""
     data = [quantization_of(value.type) for value in op.inputs[:2]]
-    if not isinstance(op, glow.MatmulOp) or not all(map(is_multiplied_by_bytes, data)):
+    if not isinstance(op, glow.MatmulOp) or not all(map(has_int8_halves, data)):
         return False
     swaps = (op.transpose_lhs is not None, op.transpose_rhs is not None)
-    factors = list[Sequence[Plane]]()
+    factors = list[Sequence[Half]]()
     for value, swapped in zip(op.inputs, swaps, strict=True):
         axes = list(range(len(shape_of(value))))
         if swapped:
             axes[-2:] = axes[:-3:-1]
-        planes = byte_planes(parts, value)
-        factors.append([(parts.transpose(one, axes), point) for one, point in planes])
-    if not is_multiplied(*(shape_of(planes[0][0]) for planes in factors)):
+        halves = int8_halves(parts, value)
+        factors.append([(parts.transpose(one, axes), point) for one, point in halves])
+    if not is_multiplied(*(shape_of(halves[0][0]) for halves in factors)):
         return False
     lefts, rights = map(numbered, factors)
     terms = [
@@ -132,9 +134,9 @@ def computed_product(op: NodeOp, parts: Parts) -> bool:
     return True
 
 
-def is_multiplied_by_bytes(data: Quantization | None) -> bool:
-    """Whether elements are bytes, or two of them, of one scale."""
-    return data is not None and data.bits in (BYTE, HALF) and data.axis is None
+def has_int8_halves(data: Quantization | None) -> bool:
+    """Whether elements are int8 or int16, of one scale."""
+    return data is not None and data.bits in (BYTE, INT16) and data.axis is None
 
 
 def is_multiplied(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> bool:

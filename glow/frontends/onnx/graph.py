@@ -72,7 +72,7 @@ class Graph:
         """The location of the ONNX node that is being imported."""
         self.training = False
         """Whether nodes stay that do something in training only: dropout."""
-        self.assumes_one_form = False
+        self.assumes_fixed_shapes = False
         """Whether values of a loop's body have one form in all iterations: slices whose place
         is data do not leave their axis, and one number has the larger rank of two branches.
         """

@@ -107,7 +107,7 @@ def stacking_loop(
     return list(loop_around(graph, (0, count), values, block))
 
 
-def index_within(node: OnnxNode, value: Operand, most: int) -> Operand:
+def checked_index(node: OnnxNode, value: Operand, most: int) -> Operand:
     """The same numbers of i64; a program that is given others than 0 to `most` tells of an
     index out of range.
     """

@@ -68,7 +68,7 @@ class Branches:
                     raise
                 self.reason = f"a branch needs its {need.what}"
         if self.reason is None:
-            if node.graph.assumes_one_form:
+            if node.graph.assumes_fixed_shapes:
                 self._join_ranks()
             self.reason = _difference(*self.results)
 

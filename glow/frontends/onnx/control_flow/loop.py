@@ -57,11 +57,11 @@ class LoopNode:
         node: OnnxNode,
         frame: Frame,
         types: Sequence[Attribute] | None = None,
-        assumes_one_form: bool = False,
+        assumes_fixed_shapes: bool = False,
     ) -> None:
-        """`types` are those of the changing states, if not those that they begin with.
+        """`types` are those of the loop-carried states, if not those that they begin with.
 
-        `assumes_one_form` is what `Graph.assumes_one_form` is for the body.
+        `assumes_fixed_shapes` is what `Graph.assumes_fixed_shapes` is for the body.
         """
         self.node = node
         self.graph = node.graph
@@ -72,17 +72,17 @@ class LoopNode:
         )
         self.given = [node.value(index) for index in range(2, len(node.inputs))]
         names = zip(self.given, self.body.input[2:], self.body.output[1:], strict=False)
-        self.changing = [
+        self.carried = [
             index
             for index, (_, one, other) in enumerate(names)
             if one.name != other.name
         ]
-        self.initial = self.of_changing(self.given)
+        self.initial = self.only_carried(self.given)
         self.start = 0
-        self.assumes_one_form = assumes_one_form
+        self.assumes_fixed_shapes = assumes_fixed_shapes
         self.results: Results = []
-        self.types_behind: list[Attribute] = []
-        """Those of the changing states behind an iteration, where the body was imported."""
+        self.types_after: list[Attribute] = []
+        """Those of the loop-carried states after an iteration, where the body was imported."""
         if types is None:
             types = [self.graph.value_of(value).type for value in self.initial]
         self.block = Block(
@@ -90,21 +90,21 @@ class LoopNode:
         )
         self.imported = self._import(bodies, frame)
 
-    def of_changing(self, states: Sequence[Operand]) -> Results:
-        """Those of all states that iterations change."""
-        return [states[index] for index in self.changing]
+    def only_carried(self, states: Sequence[Operand]) -> Results:
+        """The states that iterations change."""
+        return [states[index] for index in self.carried]
 
-    def with_given(self, states: Sequence[Operand]) -> Results:
-        """All states: those that change, and the others as they were given."""
+    def with_invariants(self, states: Sequence[Operand]) -> Results:
+        """All states: the loop-carried ones, and the others as they were given."""
         every = [*self.given]
-        for index, value in zip(self.changing, states, strict=True):
+        for index, value in zip(self.carried, states, strict=True):
             every[index] = value
         return every
 
     def _import(self, bodies: Bodies, frame: Frame) -> bool:
         """Whether the body is one for all iterations."""
         iteration, condition, *states = self.block.args
-        arguments = [iteration, condition, *self.with_given(states)]
+        arguments = [iteration, condition, *self.with_invariants(states)]
         try:
             with self.graph.inside(self.block):
                 held = self._iteration(bodies, frame, arguments)
@@ -116,29 +116,29 @@ class LoopNode:
         if tensors is None:
             discard(self.block)
             return False
-        self.results = self._changing_results(tensors)
+        self.results = self._carried_results(tensors)
         return UNKNOWN in tensors or self._keeps_shapes()
 
-    def _changing_results(self, tensors: Results) -> Results:
+    def _carried_results(self, tensors: Results) -> Results:
         """What the body gives, without the states that it hands on."""
         count = 1 + len(self.given)
         fail_unless(
             len(tensors) >= count,
             f"the body gives {len(tensors)} results, not {count} or more",
         )
-        states = self.of_changing(tensors[1:count])
+        states = self.only_carried(tensors[1:count])
         return [tensors[0], *states, *tensors[count:]]
 
     def _iteration(
         self, bodies: Bodies, frame: Frame, arguments: Sequence[Operand]
     ) -> HeldResults:
         """What the body gives."""
-        outer = self.graph.assumes_one_form
-        self.graph.assumes_one_form = self.assumes_one_form
+        outer = self.graph.assumes_fixed_shapes
+        self.graph.assumes_fixed_shapes = self.assumes_fixed_shapes
         try:
             return bodies.import_body(self.body, arguments, frame)
         finally:
-            self.graph.assumes_one_form = outer
+            self.graph.assumes_fixed_shapes = outer
 
     def _trips(self) -> Operand | None:
         """The largest number of iterations; negative ones are 0."""
@@ -156,10 +156,10 @@ class LoopNode:
         """Whether the states keep their shapes; GlowError for other elements."""
         with self.graph.inside(self.block):
             self.results[0] = flag(self.node, self.results[0])
-        self.types_behind = [
+        self.types_after = [
             tensor_type(shape(value), element_type(value)) for value in self.states
         ]
-        pairs = zip(self.changing, self.block.args[2:], self.states, strict=True)
+        pairs = zip(self.carried, self.block.args[2:], self.states, strict=True)
         for number, before, after in pairs:
             one, other = type_text(before), type_text(after)
             if element_type(before) != element_type(after):
@@ -230,17 +230,17 @@ class LoopNode:
 
     def finished(self) -> HeldResults:
         """The last states and the stacked results."""
-        count, changing = self.count(), len(self.initial)
+        count, carried = self.count(), len(self.initial)
         if not self.is_stacking and count is None:
             states = self.while_loop(self.block, self.results)[1:]
-            return [*self.with_given(states)]
+            return [*self.with_invariants(states)]
         if self.is_stacking and not isinstance(count, int):
             what = "number of iterations"
             decided = self.iterations() if count is None else count
             count = max(int(self.node.known(decided, what)), 0)
         assert count is not None
         results = self.for_loop(count)
-        return [*self.with_given(results[:changing]), *results[changing:]]
+        return [*self.with_invariants(results[:carried]), *results[carried:]]
 
     @property
     def is_stacking(self) -> bool:
@@ -259,14 +259,14 @@ class LoopNode:
             and self.count() is None
         )
 
-    def begin_behind_first(self, bodies: Bodies, frame: Frame) -> None:
+    def peel_first_iteration(self, bodies: Bodies, frame: Frame) -> None:
         """Writes the first iteration out in front of the loop, which there is."""
         number = Constant(ZERO, "iteration")
         arguments = [number, self.condition, *self.given]
         results = tensors_in(self._iteration(bodies, frame, arguments))
         assert results is not None
         self.condition = flag(self.node, results[0])
-        pairs = zip(self.of_changing(results[1:]), self.block.args[2:], strict=True)
+        pairs = zip(self.only_carried(results[1:]), self.block.args[2:], strict=True)
         self.initial = [self.node.reshape(one, shape(arg)) for one, arg in pairs]
         self.start = 1
 
@@ -313,19 +313,19 @@ def _truth(value: Operand) -> bool | None:
     return bool(value.array) if isinstance(value, Constant) else None
 
 
-def _loop_by_condition(bodies: Bodies, node: OnnxNode, frame: Frame) -> LoopNode | None:
+def _while_loop_of(bodies: Bodies, node: OnnxNode, frame: Frame) -> LoopNode | None:
     """A loop of slices that do not leave their axes; None if it is not such a one.
 
     Where its states have other shapes behind the first iteration, that one is in front of it.
     """
-    loop = LoopNode(bodies, node, frame, assumes_one_form=True)
-    is_behind_first = not loop.imported and bool(loop.types_behind)
-    if is_behind_first and _truth(loop.condition):
-        types = loop.types_behind
-        loop = LoopNode(bodies, node, frame, types, assumes_one_form=True)
+    loop = LoopNode(bodies, node, frame, assumes_fixed_shapes=True)
+    is_peeled = not loop.imported and bool(loop.types_after)
+    if is_peeled and _truth(loop.condition):
+        types = loop.types_after
+        loop = LoopNode(bodies, node, frame, types, assumes_fixed_shapes=True)
     if loop.runs_by_condition:
-        if is_behind_first:
-            loop.begin_behind_first(bodies, frame)
+        if is_peeled:
+            loop.peel_first_iteration(bodies, frame)
         return loop
     if loop.imported:
         discard(loop.block)
@@ -338,7 +338,7 @@ def import_loop(bodies: Bodies, node: OnnxNode, frame: Frame) -> HeldResults:
         return unrolled_loop(bodies, node, frame)
     loop = LoopNode(bodies, node, frame)
     if not loop.imported:
-        found = _loop_by_condition(bodies, node, frame)
+        found = _while_loop_of(bodies, node, frame)
         if found is None:
             return unrolled_loop(bodies, node, frame)
         loop = found

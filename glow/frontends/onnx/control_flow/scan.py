@@ -13,8 +13,8 @@ from glow.frontends.onnx.control_flow.bodies import (
     HeldResults,
     Iteration,
     Results,
+    checked_index,
     discard,
-    index_within,
     stacking_loop,
     type_text,
     unknown,
@@ -152,7 +152,7 @@ def _batched_scan(scan: ScanNode) -> HeldResults:
     lengths = None
     if node.has(0):
         steps = shape(values[-1])[1]
-        lengths = graph.value_of(index_within(node, node.value(0), steps))
+        lengths = graph.value_of(checked_index(node, node.value(0), steps))
     border = len(values) - scan.scanned
     turned = scan.numbers("directions", scan.scanned)
     refuse_if(lengths is not None and any(turned), "directions with sequence_lens")

@@ -13,7 +13,7 @@ from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.inputs import check_shape
 from glow.frontends.onnx.messages import AttributeProto
 from glow.frontends.onnx.node import OnnxNode, Value, element_type
-from glow.frontends.onnx.operators.placed_slices import placed_range
+from glow.frontends.onnx.operators.dynamic_slices import dynamic_range
 from glow.frontends.onnx.refusal import UnsupportedError, refuse_if
 from glow.frontends.onnx.registry import onnx_op
 from glow.frontends.onnx.tensors import dtype_of_onnx, to_array
@@ -66,7 +66,7 @@ def size_of_input(node: OnnxNode) -> Value:
 @onnx_op("Range")
 def range_(node: OnnxNode) -> Value:
     """The numbers from `start` on in steps of `delta`, before `limit`."""
-    placed = placed_range(node)
+    placed = dynamic_range(node)
     if placed is not None:
         return placed
     names = ("start", "limit", "delta")

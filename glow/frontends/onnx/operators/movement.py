@@ -23,7 +23,7 @@ from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import Array
 from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
-from glow.frontends.onnx.operators.placed_slices import placed_slice
+from glow.frontends.onnx.operators.dynamic_slices import dynamic_slice
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import onnx_op
 from glow.interpreter.shape import check_indices
@@ -75,7 +75,7 @@ def slice_(node: OnnxNode) -> Value:
     else:
         axes = node.integers(3, "axes") if node.has(3) else None
         steps = node.integers(4, "steps") if node.has(4) else None
-        placed = placed_slice(node, axes or [0], steps or [1])
+        placed = dynamic_slice(node, axes or [0], steps or [1])
         if placed is not None:
             return placed
         begins, ends = node.integers(1, "starts"), node.integers(2, "ends")

@@ -46,7 +46,7 @@ from glow.dialects.glow import (
     TanhOp,
 )
 from glow.dialects.node import NodeOp, fail_unless
-from glow.frontends.onnx.control_flow.bodies import index_within
+from glow.frontends.onnx.control_flow.bodies import checked_index
 from glow.frontends.onnx.control_flow.regions import (
     Bound,
     counted_loop,
@@ -394,4 +394,4 @@ def lengths_of(node: OnnxNode, index: int, steps: int) -> Operand | None:
         wrong = [number for number in numbers if not 0 <= number <= steps]
         fail_unless(not wrong, f"sequence_lens has {wrong[:1]}, of {steps} steps")
         return None if set(numbers) <= {steps} else value
-    return index_within(node, value, steps)
+    return checked_index(node, value, steps)

@@ -62,7 +62,7 @@ from glow.open_sizes import (
     OpenTensorInfo,
     open_sizes_line,
 )
-from glow.specialization.known_starts import Answers, KnownStarts
+from glow.specialization.program_ends import Answers, ProgramEnds
 
 TRIED_SIZES = (1, 16, 256)
 """What fails in the same way for all of them as sizes that are open fails for any: the
@@ -132,7 +132,7 @@ class ProgramImporter(Importer):
         return OpenModelError(message, self._signature(needed), hint=hint)
 
     def end_of(
-        self, start: Start, shapes: InputShapes, answers: Answers, known: KnownStarts
+        self, start: Start, shapes: InputShapes, answers: Answers, known: ProgramEnds
     ) -> Start:
         """Where the program behind some answers ends, which begins at a start."""
         end = known.find(shapes, answers)

@@ -23,7 +23,7 @@ from glow.open_sizes import (
     InputShapes,
     InputValues,
 )
-from glow.specialization.known_starts import Answers, KnownStarts
+from glow.specialization.program_ends import Answers, ProgramEnds
 
 
 def import_model(
@@ -60,23 +60,23 @@ def import_step(
     input_shapes: InputShapes,
     input_values: InputValues,
     notes: ImportNotes | None = None,
-    starts: KnownStarts | None = None,
+    ends: ProgramEnds | None = None,
 ) -> Step:
     """The next program of a model whose sizes are all known, and what it waits for then.
 
     `answers` are the values, by name, that each step before has asked for, in order: none
-    for the first. `starts` are those of this model with these `input_values`, and get more.
+    for the first. `ends` are those of this model with these `input_values`, and get more.
     Raises GlowError as `import_model` does.
     """
-    starts = KnownStarts() if starts is None else starts
+    ends = ProgramEnds() if ends is None else ends
     with _importer(model, notes) as importer:
         start = importer.root(input_shapes, input_values)
         for depth, values in enumerate(answers):
-            end = importer.end_of(start, input_shapes, answers[:depth], starts)
+            end = importer.end_of(start, input_shapes, answers[:depth], ends)
             start = end.with_values(values)
         step = importer.walk(start)
         if step.next is not None:
-            starts.keep(input_shapes, answers, step.next)
+            ends.keep(input_shapes, answers, step.next)
         return step
 
 
@@ -86,15 +86,15 @@ def end_of_programs(
     *,
     input_shapes: InputShapes,
     input_values: InputValues,
-    starts: KnownStarts,
+    ends: ProgramEnds,
 ) -> Start:
     """Where the program ends that has asked for the last answers."""
-    end = starts.find(input_shapes, answers[:-1])
+    end = ends.find(input_shapes, answers[:-1])
     if end is None:  # A program of the cache of models.
         with _importer(model, ImportNotes()) as importer:
             start = importer.root(input_shapes, input_values)
             for depth, values in enumerate(answers):
-                end = importer.end_of(start, input_shapes, answers[:depth], starts)
+                end = importer.end_of(start, input_shapes, answers[:depth], ends)
                 start = end.with_values(values)
     assert end is not None
     return end

@@ -113,24 +113,15 @@ def _block_floats(node: OnnxNode, codes: Bytes, scales: Array, bits: int) -> Ope
     return Constant(weights, f"{node.proto.input[1]}.weights")
 
 
-FLOATS_OF_4_BITS = (
-    (0, 0.0052083333, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25),
-    (
-        *(
-            -1,
-            -0.6961928,
-            -0.52507305,
-            -0.39491749,
-            -0.28444138,
-            -0.18477343,
-            -0.091050036,
-        ),
-        *(0, 0.079580299, 0.1609302, 0.24611230, 0.33791524, 0.44070983, 0.56261700),
-        *(0.72295684, 1),
-    ),
-)
-"""What codes stand for: those of bitsandbytes' FP4, whose upper half is negative, and of NF4, the
-quantiles of a normal distribution (QLoRA, arXiv 2305.14314, appendix E)."""
+FP4 = (0, 0.0052083333, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25)
+"""What the first eight codes of bitsandbytes' FP4 stand for; the others are their negatives."""
+
+NF4 = """
+    -1 -0.6961928 -0.52507305 -0.39491749 -0.28444138 -0.18477343 -0.091050036 0 0.079580299
+    0.1609302 0.24611230 0.33791524 0.44070983 0.56261700 0.72295684 1
+""".split()
+"""What the codes of NF4 stand for, quantiles of a normal distribution (QLoRA, arXiv 2305.14314,
+appendix E)."""
 
 
 @contrib_op("MatMulBnb4")
@@ -148,8 +139,7 @@ def matmul_bnb4(node: OnnxNode) -> Value:
     count = columns * inner
     packed = _sized(node, 1, "weights", (count // 2,)).astype(np.uint8)
     scales = _sized(node, 2, "scales", (-(-count // block),)).astype(np.float32)
-    table = np.array(FLOATS_OF_4_BITS[kind], np.float32)
-    table = table if kind else np.concatenate([table, -table])
+    table = np.array(NF4 if kind else [*FP4, *(-number for number in FP4)], np.float32)
     codes = np.stack([packed >> 4, packed & np.uint8(15)], axis=1).reshape(-1)
     weights = table[codes] * np.repeat(scales, block)[:count]
     held = Constant(weights.reshape(columns, inner).T, f"{node.proto.input[1]}.weights")

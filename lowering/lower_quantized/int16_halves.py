@@ -1,9 +1,9 @@
-"""Integers of 16 bits as two of 8, whose products have kernels and are exact:
+"""int16 operands as their upper and lower int8 halves, whose matmuls have kernels and are exact:
 
     x y  =  256 upper(x) y + lower(x) y
 
-A zero point is cut in the same way, so that each plane is padded by its own byte. Sums of bytes fit
-in i32, and their sum, times what they stand for, in f64.
+A zero point is cut in the same way, so that each half is padded by its own part. Accumulators of
+int8 matmuls fit in i32, and their weighted sum in f64.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import dtype_of
 from glow.lowering.lower_quantized.parts import BYTE, Parts
 
-HALF = 16
-"""The bits of integers that are two bytes."""
+INT16 = 16
+"""The bits of integers that have two halves."""
 
-LOW = (1 << BYTE) - 1
+LOW_BYTE = (1 << BYTE) - 1
 
 U8 = IntegerType(8, Signedness.UNSIGNED)
 
 T = TypeVar("T")
 
-Plane: TypeAlias = tuple[SSAValue, SSAValue]
-"""Bytes and their zero point."""
+Half: TypeAlias = tuple[SSAValue, SSAValue]
+"""int8 values and their zero point."""
 
 
-def byte_planes(parts: Parts, image: SSAValue) -> Sequence[Plane]:
-    """Stored values as bytes: their own, or the upper and the lower ones of 16 bits.
+def int8_halves(parts: Parts, image: SSAValue) -> Sequence[Half]:
+    """Stored values as int8: as they are, or the upper and the lower halves of int16.
 
     Each has the part of the zero point that stands in padding.
     """
@@ -51,8 +51,8 @@ def byte_planes(parts: Parts, image: SSAValue) -> Sequence[Plane]:
     if shift:
         wide = parts.node(glow.AddOp, wide, parts.number(shift, i32))
     upper = parts.node(glow.ShiftRightOp, wide, parts.number(BYTE, i32))
-    lower = parts.node(glow.BitwiseAndOp, wide, parts.number(LOW, i32))
-    high, low = divmod(zero + shift, LOW + 1)
+    lower = parts.node(glow.BitwiseAndOp, wide, parts.number(LOW_BYTE, i32))
+    high, low = divmod(zero + shift, LOW_BYTE + 1)
     bytes_ = [parts.convert(one, U8) for one in (upper, lower)]
     points = [
         _point(parts, point, one)
@@ -66,9 +66,9 @@ def _point(parts: Parts, number: int, stored: SSAValue) -> SSAValue:
     return parts.constant(np.array(number, dtype), "zero_point")
 
 
-def numbered(planes: Sequence[T]) -> list[tuple[int, T]]:
-    """Planes with the number of bytes that each one is above the lowest, which is the last."""
-    return list(zip(range(len(planes))[::-1], planes, strict=True))
+def numbered(halves: Sequence[T]) -> list[tuple[int, T]]:
+    """Halves with the number of bytes that each one is above the lowest, which is the last."""
+    return list(zip(range(len(halves))[::-1], halves, strict=True))
 
 
 def joined(parts: Parts, terms: Sequence[tuple[int, SSAValue]]) -> SSAValue:

@@ -1,4 +1,4 @@
-"""Where the programs of a model begin: what is known of earlier calls.
+"""Where the programs of a model end: what is known of earlier calls.
 
 It imports no front end: a model whose programs are stored runs without one.
 """
@@ -19,7 +19,7 @@ Answers: TypeAlias = "Sequence[Mapping[str, Array]]"
 """The values by name that each program before has asked for, in order."""
 
 
-class KnownStarts:
+class ProgramEnds:
     """Where the last programs of a model ended, so that none is imported again for the next.
 
     A network that finds another number of boxes in each image has a program behind each.
@@ -29,21 +29,21 @@ class KnownStarts:
     """Each may hold arrays that were computed at import."""
 
     def __init__(self) -> None:
-        self._starts: OrderedDict[object, Start] = OrderedDict()
+        self._ends: OrderedDict[object, Start] = OrderedDict()
 
-    def __reduce__(self) -> tuple[type[KnownStarts], tuple[()]]:
+    def __reduce__(self) -> tuple[type[ProgramEnds], tuple[()]]:
         """It is stored empty."""
-        return KnownStarts, ()
+        return ProgramEnds, ()
 
     def find(self, shapes: InputShapes, answers: Answers) -> Start | None:
         """Where the program behind some answers ends, for inputs of some shapes."""
-        return self._starts.get(self._key(shapes, answers))
+        return self._ends.get(self._key(shapes, answers))
 
     def keep(self, shapes: InputShapes, answers: Answers, end: Start) -> None:
         """Keep an end, in place of the one that was kept first where there are too many."""
-        self._starts[self._key(shapes, answers)] = end
-        while len(self._starts) > self.LIMIT:
-            self._starts.popitem(last=False)
+        self._ends[self._key(shapes, answers)] = end
+        while len(self._ends) > self.LIMIT:
+            self._ends.popitem(last=False)
 
     @staticmethod
     def _key(shapes: InputShapes, answers: Answers) -> object:

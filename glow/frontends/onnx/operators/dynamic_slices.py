@@ -1,4 +1,4 @@
-"""Slices whose size is known, though a program computes where they begin: `x[:, i : i + 2]`.
+"""Dynamic slices: of a known size, from a start that a program computes: `x[:, i : i + 2]`.
 
 Both ends are followed back to a common number, and what they differ by is the size:
 
@@ -6,9 +6,9 @@ Both ends are followed back to a common number, and what they differ by is the s
                                          %y = glow.gather %x, %0 axis 1
 
 ONNX cuts a slice that leaves its axis; how much of it is left would be data. So this is the way
-of loops whose number of iterations is data as well (`Graph.assumes_one_form`); anywhere else the
-place is asked for, which takes a program for each. A call whose slice leaves its axis is told of
-an index out of range.
+of loops whose number of iterations is data as well (`Graph.assumes_fixed_shapes`); anywhere else
+the start is asked for, which takes a program for each. A call whose slice leaves its axis is told
+of an index out of range.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from glow.dialects.glow import (
     is_integer,
 )
 from glow.dialects.node import element_of
-from glow.frontends.onnx.control_flow.bodies import index_within
+from glow.frontends.onnx.control_flow.bodies import checked_index
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, element_type, shape
 
 SAME_NUMBER = (BroadcastOp, ConvertOp, ReshapeOp)
@@ -42,7 +42,7 @@ MOST = 1 << 24
 
 
 @dataclass(frozen=True)
-class Place:
+class Offset:
     """The number `min(root + offset, limit)`."""
 
     root: SSAValue
@@ -50,26 +50,26 @@ class Place:
     limit: float = inf
 
 
-def place_of(value: Operand) -> Place | None:
+def offset_of(value: Operand) -> Offset | None:
     """One number of a program as another one and an offset; None for more, or constants."""
     if isinstance(value, Constant) or prod(shape(value)) != 1:
         return None
     owner = value.owner
     if not isinstance(owner, Operation):
-        return Place(value)
+        return Offset(value)
     if isinstance(owner, SAME_NUMBER):
-        return place_of(owner.operands[0])
-    return _computed_place(owner) or Place(value)
+        return offset_of(owner.operands[0])
+    return _computed_offset(owner) or Offset(value)
 
 
-def _computed_place(owner: Operation) -> Place | None:
+def _computed_offset(owner: Operation) -> Offset | None:
     """The result of a node that moves or limits a place by a constant."""
     if not isinstance(owner, AddOp | SubOp | MinOp):
         return None
     one, other = owner.operands
     if _number(other) is None and not isinstance(owner, SubOp):
         one, other = other, one
-    number, place = _number(other), place_of(one)
+    number, place = _number(other), offset_of(one)
     if number is None or place is None:
         return None
     if isinstance(owner, MinOp):
@@ -91,9 +91,9 @@ def _number(value: SSAValue) -> float | None:
 
 def _size(node: OnnxNode, start: Operand, end: Operand, size: int) -> int | None:
     """How many elements of an axis lie between two places, if both are inside of it."""
-    if not node.graph.assumes_one_form:
+    if not node.graph.assumes_fixed_shapes:
         return None
-    first, last = place_of(start), place_of(end)
+    first, last = offset_of(start), offset_of(end)
     if first is None or last is None or first.root is not last.root:
         return None
     count = int(last.offset - first.offset)
@@ -106,11 +106,11 @@ def _numbers(node: OnnxNode, start: Operand, count: int, size: int) -> Operand:
     """The numbers from a place on, [count], all of which are less than `size`."""
     inside = node.reshape(node.convert(start, i64), (1,))
     if size < MOST:
-        inside = index_within(node, inside, size - count)
+        inside = checked_index(node, inside, size - count)
     return node.emit(AddOp, inside, Constant(np.arange(count), "numbers"))
 
 
-def placed_slice(node: OnnxNode, axes: list[int], steps: list[int]) -> Operand | None:
+def dynamic_slice(node: OnnxNode, axes: list[int], steps: list[int]) -> Operand | None:
     """The slice of a `Slice` from opset 10 on; None where its size or place is not so."""
     start, end = node.value(1), node.value(2)
     if isinstance(start, Constant) or shape(start) != (1,) or steps != [1]:
@@ -125,11 +125,11 @@ def placed_slice(node: OnnxNode, axes: list[int], steps: list[int]) -> Operand |
     )
 
 
-def placed_range(node: OnnxNode) -> Operand | None:
+def dynamic_range(node: OnnxNode) -> Operand | None:
     """The numbers of a `Range` in steps of 1 that is as long as a slice."""
     start, end, step = node.values()
     is_one = isinstance(step, Constant) and step.array.item() == 1
-    place = place_of(end)
+    place = offset_of(end)
     if isinstance(start, Constant) or place is None or not is_one:
         return None
     size = MOST if place.limit == inf else int(place.limit)
