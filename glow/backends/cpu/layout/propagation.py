@@ -30,11 +30,14 @@ Rule = Callable[[Layout, NodeOp], SSAValue | None]
 
 
 def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
-    """Element by element, when an operand of the result's shape is in blocks."""
+    """Element by element, when an operand of the result's shape is in blocks.
+
+    A single number is not kept in one.
+    """
     if len(op.results) != 1 or len(shape_of(op.results[0])) != 4:
         return None
     shape = shape_of(op.results[0])
-    if not any(
+    if prod(shape) == 1 or not any(
         blocked_source(value) is not None and shape_of(value) == shape
         for value in op.inputs
     ):

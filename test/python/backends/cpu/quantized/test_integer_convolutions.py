@@ -37,6 +37,7 @@ CASES = {
     "dilated": ((1, 8, 6, 6), (8, 3), "dilations [2, 2] pads [2, 2, 2, 2]", (6, 6)),
     "depthwise": ((1, 12, 6, 5), (12, 3), "group 12 pads [1, 1, 1, 1]", (6, 5)),
     "groups": ((1, 16, 4, 4), (32, 3), "group 2 pads [1, 1, 1, 1]", (4, 4)),
+    "one number": ((1, 3, 1, 1), (1, 1), "", (1, 1)),
     "no image": ((0, 4, 5, 5), (3, 3), "pads [1, 1, 1, 1]", (5, 5)),
 }
 """Input, outputs and kernel, attributes, and the plane of the result."""
