@@ -198,7 +198,7 @@ class StoredSpecializer(OpenSource):
         Raises GlowError where the model's file is another one than at first.
         """
         self.source.check()
-        options = self.options.for_shapes(shapes)
+        options = self.options_for(shapes)
         found = find_source(self.source.model, options, answers, self._content)
         self.source.check()
         if found is not None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp
 from xdsl.passes import PassPipeline
 
 from glow.backends.backend import backends_in, get_backend, loaded_backends
@@ -37,8 +37,7 @@ from glow.backends.pipeline import (
 from glow.backends.refusals import check_taken
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
-from glow.dialects.locations import place_of
-from glow.dialects.quantized import any_quantized, is_quantized
+from glow.dialects.quantized import any_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.kinds import is_text
 from glow.frontends.mapped_file import check_files
@@ -58,11 +57,13 @@ from glow.specialized_model import (
     Program,
     RunnableModel,
 )
+from glow.verification import check_interfaces
 
 if TYPE_CHECKING:
     import onnx
 
     from glow.frontends.notes import ImportNotes
+    from glow.frontends.onnx import Step
 
     Model = str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp
 
@@ -202,26 +203,6 @@ def check_program(module: ModuleOp, level: str | None, options: CompileOptions) 
         run_passes(module, [VerifyInstrPass()])
 
 
-def check_interfaces(module: ModuleOp) -> None:
-    """Raise GlowError where a function takes or returns quantized elements.
-
-    Those are stored integers between nodes; callers have floats, or plain integers.
-    """
-    for function in module.ops:
-        if not isinstance(function, FuncOp):
-            continue
-        types = function.function_type
-        for shaped in (*types.inputs, *types.outputs):
-            if is_quantized(shaped):
-                raise GlowError(
-                    f"@{function.sym_name.data} takes or returns {shaped}, which no "
-                    "compiled program does",
-                    location=place_of(function),
-                    hint="cast from floats and to floats inside, with quant.qcast and "
-                    "quant.dcast",
-                )
-
-
 def _optimize(module: ModuleOp, passes: Passes, options: CompileOptions) -> None:
     """Optimize a graph, and quantize it if that is asked for or it has quantized values.
 
@@ -281,6 +262,10 @@ def load(
     Raises OpenModelError where sizes or values that it needs are not among the options.
     """
     options = options or CompileOptions()
+    if options.shorter_shapes:
+        from glow.bucketing.masked_graphs import masked_program
+
+        return masked_program(options, lambda one: load(model, one, notes, training))
     module = None
     if isinstance(model, ModuleOp):
         module = clone_module(model)
@@ -337,10 +322,24 @@ def compile_step(
     `answers` are the values that the programs before have asked for. `ends` are kept
     for all programs of a model.
     """
-    from glow.frontends.onnx import import_step
+    step = import_program(model, options, answers, notes, ends)
+    return Program(step.module and compile_module(step.module, options), step.asks)
+
+
+def import_program(
+    model: Model,
+    options: CompileOptions,
+    answers: Answers,
+    notes: ImportNotes | None = None,
+    ends: ProgramEnds | None = None,
+) -> Step:
+    """The graph of the next program of a model, and what it asks for (`compile_step`)."""
+    from glow.frontends.onnx import Step, import_step
 
     assert not isinstance(model, ModuleOp)
-    step = import_step(
+    if options.shorter_shapes:
+        return Step(load(model, options, notes), (), None)
+    return import_step(
         model,
         answers,
         input_shapes=options.input_shapes or {},
@@ -348,7 +347,6 @@ def compile_step(
         notes=notes,
         ends=ends,
     )
-    return Program(step.module and compile_module(step.module, options), step.asks)
 
 
 class ModelSpecializer(OpenSource):
@@ -360,7 +358,7 @@ class ModelSpecializer(OpenSource):
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
         self.source.check()
-        options = self.options.for_shapes(shapes)
+        options = self.options_for(shapes)
         return compile_step(self.source.model, options, answers, ends=self.ends)
 
 

@@ -5,21 +5,21 @@ Sizes of one name are one size, whichever input tells it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from glow.dialects.errors import GlowError
+from glow.padded_sizes import Margins, Padding, Shorter
 
 UNNAMED = "?"
 """Stands for an open size without a name."""
 
-InputShapes = Mapping[str, Sequence[int] | int]
-"""Shapes by the name of an input, sizes by their own."""
+InputShapes = Mapping[str, Sequence[int | str] | int]
+"""Shapes by the name of an input, sizes by their own; a size may get a name for its buckets."""
 
 
 InputValues = Mapping[str, ArrayLike]
@@ -80,70 +80,6 @@ class OpenTensorInfo:
     def __str__(self) -> str:
         sizes = "..." if self.shape is None else ", ".join(map(str, self.shape))
         return f"{self.name}: {self.dtype}[{sizes}]"
-
-
-Cut = tuple[tuple[int, str], ...]
-"""The axes of an output that hold a padded size, and its name."""
-
-
-class Margins(NamedTuple):
-    """How many elements padding adds to an axis."""
-
-    front: int = 0
-    back: int = 0
-
-    def __add__(self, other: object) -> Margins:
-        """Those of both."""
-        assert isinstance(other, Margins)
-        return Margins(self.front + other.front, self.back + other.back)
-
-
-@dataclass(frozen=True)
-class PaddedSize:
-    """An open size that calls are padded at."""
-
-    buckets: tuple[int, ...]
-    """The sizes that programs are compiled for, rising."""
-    at_front: bool = False
-    """Whether zeros are added before the first element, not behind the last."""
-    along: tuple[str, ...] = ()
-    """Other open sizes that are larger by as much, as that of a past and a word together is."""
-
-    def margins(self, name: str, size: int) -> Margins:
-        """What is added to a size; raises GlowError for one beyond all buckets."""
-        place = bisect_left(self.buckets, size)
-        if place == len(self.buckets):
-            raise GlowError(
-                f"{name} = {size} is beyond the largest bucket, {self.buckets[-1]}",
-                hint=f"buckets={{'{name}': [..., {size}]}}",
-            )
-        added = self.buckets[place] - size
-        return Margins(added, 0) if self.at_front else Margins(0, added)
-
-
-@dataclass(frozen=True)
-class Padding:
-    """How calls are padded, so that few programs serve all of them."""
-
-    sizes: Mapping[str, PaddedSize]
-    """By the name of an open size."""
-    cuts: tuple[Cut, ...]
-    """What is cut off, for each output."""
-
-    @property
-    def names(self) -> set[str]:
-        """The open sizes that are padded, or grow along with one that is."""
-        return {name for one, size in self.sizes.items() for name in (one, *size.along)}
-
-    def margins(self, known: Mapping[str, int]) -> dict[str, Margins]:
-        """What is added to each open size that is padded, by its name, for sizes of a call."""
-        found: dict[str, Margins] = {}
-        for name, size in known.items():
-            padded = self.sizes[name]
-            added = padded.margins(name, size)
-            for each in (name, *padded.along):
-                found[each] = found.get(each, Margins()) + added
-        return found
 
 
 @dataclass(frozen=True)
@@ -250,8 +186,15 @@ def known_sizes(infos: Sequence[OpenTensorInfo], shapes: InputShapes) -> dict[st
     }
 
 
-def _as_shape(given: Sequence[int] | int) -> tuple[int, ...]:
-    return (given,) if isinstance(given, int) else tuple(given)
+def _as_shape(given: Sequence[int | str] | int) -> tuple[int, ...]:
+    """A shape of numbers; raises GlowError for one with names."""
+    shape = (given,) if isinstance(given, int) else tuple(given)
+    numbers = tuple(size for size in shape if not isinstance(size, str))
+    if len(numbers) < len(shape):
+        raise GlowError(
+            f"the shape {sizes_text(shape)} has names", hint="they are for buckets"
+        )
+    return numbers
 
 
 def _open_names(infos: Sequence[OpenTensorInfo]) -> list[str]:
@@ -259,7 +202,7 @@ def _open_names(infos: Sequence[OpenTensorInfo]) -> list[str]:
 
 
 def _filled(
-    info: OpenTensorInfo, given: Sequence[int] | int | None, known: KnownSizes
+    info: OpenTensorInfo, given: Sequence[int | str] | int | None, known: KnownSizes
 ) -> tuple[int, ...]:
     if given is not None:
         return _as_shape(given)
@@ -320,3 +263,35 @@ def padded_shapes(
         )
         for info, shape in zip(infos, shapes, strict=True)
     ]
+
+
+def shorter_shapes(
+    infos: Sequence[OpenTensorInfo],
+    padding: Padding,
+    shapes: Sequence[tuple[int, ...]],
+) -> dict[str, Shorter]:
+    """What the program for some shapes, which are those of buckets, masks padding by."""
+    found: dict[str, Shorter] = {}
+    for name, bucket in padded_sizes(infos, padding, shapes).items():
+        padded = padding.sizes[name]
+        if size := padded.masked_size(bucket):
+            names = name, *padded.along
+            less = _reduced(infos, shapes, names, bucket - size)
+            found[name] = Shorter(less, size, bucket, padded.step)
+    return found
+
+
+def _reduced(
+    infos: Sequence[OpenTensorInfo],
+    shapes: Sequence[tuple[int, ...]],
+    names: Sequence[str],
+    by: int,
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of inputs, by their names, with less of some sizes."""
+    return {
+        info.name: tuple(
+            size - by * (declared in names)
+            for declared, size in zip(info.shape or (), shape, strict=True)
+        )
+        for info, shape in zip(infos, shapes, strict=True)
+    }

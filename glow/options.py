@@ -24,6 +24,7 @@ from glow.dialects.numerics import (
 
 if TYPE_CHECKING:
     from glow.open_sizes import Buckets, InputShapes, InputValues
+    from glow.padded_sizes import ShorterShapes
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
 
@@ -74,6 +75,8 @@ class CompileOptions:
     """Times the bytes of all weights, what weights that are transformed for an algorithm may
     take in addition (64 MB are always free, 8 in bundles)."""
 
+    shorter_shapes: ShorterShapes | None = None
+    """The shapes of inputs with less of each size whose padding the program masks."""
     fills_outputs: bool = False
     """Whether a call may write inputs into outputs itself, where they go nowhere else."""
     shares_constants: bool = False
@@ -121,11 +124,14 @@ class CompileOptions:
         """
         return self if self.buckets is None else replace(self, input_shapes=None)
 
-    def for_shapes(self, shapes: InputShapes) -> CompileOptions:
+    def for_shapes(
+        self, shapes: InputShapes, shorter: ShorterShapes | None = None
+    ) -> CompileOptions:
         """The options of one of several programs, that for inputs of some shapes."""
         return replace(
             self,
             input_shapes=shapes,
+            shorter_shapes=shorter,
             buckets=None,
             shares_constants=True,
             fills_outputs=self.buckets is not None,

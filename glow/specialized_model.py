@@ -10,7 +10,6 @@ values between programs have names, as inputs have.
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,7 +23,6 @@ import numpy as np
 from glow.compiled_model import Array, CompiledModel, arranged
 from glow.dialects.errors import GlowError
 from glow.open_sizes import (
-    UNNAMED,
     InputShapes,
     KnownSizes,
     OpenSignature,
@@ -33,12 +31,17 @@ from glow.open_sizes import (
 )
 from glow.runtime.threads.cores import available_cores
 from glow.specialization.evaluated_rests import EvaluatedRests, Evaluator
-
-TOLD_PROGRAMS = 8
-"""So many programs for calls of other sizes are worth a warning, since each takes a while."""
+from glow.specialization.many_programs import (
+    TOLD_PROGRAMS,
+    tell_of_buckets,
+    varying_sizes,
+)
 
 Answers = tuple[Mapping[str, Array], ...]
 """The values by name that each program before has asked for, in order."""
+
+Shapes = Sequence[tuple[int, ...]]
+"""Those of the inputs of a call."""
 
 Key = tuple[object, ...]
 """The shapes of all inputs, and what tells the answers apart."""
@@ -68,6 +71,9 @@ class Program:
 
 class Specializer(Evaluator, Protocol):
     """Who compiles the programs of a model."""
+
+    signature: OpenSignature | None
+    """The model's, once it is known how calls are padded."""
 
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
@@ -236,14 +242,20 @@ class SpecializedModel:
         given = arranged(self._names, arrays, named)
         return [np.asarray(given[name]) for name in self._names]
 
-    def prepare(self, arrays: Sequence[Array]) -> tuple[CompiledModel, Sequence[Array]]:
-        """The last program of a call and its inputs, when those before have run."""
+    def prepare(
+        self, arrays: Sequence[Array], **more: Array
+    ) -> tuple[CompiledModel, Sequence[Array]]:
+        """The last program of a call and its inputs, when those before have run.
+
+        `more` are values that it may take beside the model's inputs.
+        """
         key: Key = tuple([array.shape for array in arrays])
         program = self._find(0, key) or self._checked(key, arrays)
         if not program.asks and program.model and program.takes == self._names:
             return program.model, arrays
         values = dict(zip(self._names, arrays, strict=True))
         shapes = {name: array.shape for name, array in values.items()}
+        values |= more
         answers: Answers = ()
         while program.asks:
             program.run(values)
@@ -317,28 +329,14 @@ class SpecializedModel:
             self.keep(len(answers), key, program)
             self._note_inputs(program.asks)
             del self._pending[key]
-            varying = [] if answers else self._varying_sizes()
+            are_many = not answers and len(self._kept[0]) >= TOLD_PROGRAMS
+            tells = are_many and not self._is_told
+            self._is_told |= are_many
+            calls = cast("Sequence[Shapes]", list(self._kept[0]))
         future.set_result(program)
-        if varying:
-            _tell_of_buckets(varying)
+        if tells and (varying := varying_sizes(self.signature, calls)):
+            tell_of_buckets(varying)
         return program
-
-    def _varying_sizes(self) -> list[str]:
-        """The open sizes that programs differ in, the first time that there are so many."""
-        keys = list(self._kept[0])
-        if self._is_told or len(keys) < TOLD_PROGRAMS:
-            return []
-        self._is_told = True
-        padding = self.signature.padding
-        known = padding.names if padding else set[str]()
-        sizes: dict[str, set[object]] = {}
-        for shapes in keys:
-            for info, shape in zip(self.inputs, shapes, strict=True):
-                given = cast("Sequence[int]", shape)
-                for name, size in zip(info.shape or (), given, strict=False):
-                    if isinstance(name, str) and name not in (UNNAMED, *known):
-                        sizes.setdefault(name, set()).add(size)
-        return [name for name, found in sizes.items() if len(found) > 1]
 
     def keep(self, depth: int, key: Key, program: Program) -> None:
         """Keep a program that needs so many answers, and let go of the oldest."""
@@ -366,15 +364,6 @@ class SpecializedModel:
         )
         if inputs != self.inputs:
             self.signature = replace(self.signature, inputs=inputs)
-
-
-def _tell_of_buckets(sizes: Sequence[str]) -> None:
-    """Warn that each new size compiles a program."""
-    warnings.warn(
-        f"{TOLD_PROGRAMS} programs are compiled for calls that differ in {', '.join(sizes)}; "
-        f"buckets={{'{sizes[0]}': [16, 64, 256]}}, if the model allows it, bounds them",
-        stacklevel=2,
-    )
 
 
 def _as_tuple(results: Array | tuple[Array, ...]) -> tuple[Array, ...]:

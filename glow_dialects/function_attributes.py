@@ -44,6 +44,9 @@ DEVICES = "glow.devices"
 PADDED_AXES = "glow.padded_axes"
 """Of arguments, results and constants: the axes that are longer than what a call has."""
 
+PADDED_PER_STEP = "glow.padded_per_step"
+"""How many elements each of the padded axes is longer by for each step of padding, if not one."""
+
 FRONT_PADDED_AXES = "glow.front_padded_axes"
 """The same of axes that are padded before their first element."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from glow.bucketing.named_sizes import without_names
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError, UsageError
 from glow.open_sizes import OpenTensorInfo, filled_shapes, open_sizes_line
@@ -137,7 +138,7 @@ def sized_model(
         return model, model.inputs
     model = compile_program(path, options)
     assert isinstance(model, SpecializedModel)
-    given = options.input_shapes or {}
+    given = without_names(options.input_shapes or {})
     shapes = filled_shapes(model.inputs, given)
     model.warm([given])
     pairs = zip(model.inputs, shapes, strict=True)

@@ -24,7 +24,7 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=SIZES",
         help="shape of an input that has open sizes (x=1x3x224x224), or one of those sizes "
-        "by its name (N=4); may be repeated",
+        "by its name (N=4); gives sizes names for --buckets (x=1x3x48xwidth); may be repeated",
     )
     parser.add_argument(
         "--value",
@@ -68,17 +68,26 @@ def refuse_for_text(args: argparse.Namespace) -> None:
 
 def _shapes(args: argparse.Namespace) -> InputShapes | None:
     """The shapes and sizes of `--shape`; UsageError for what is none."""
-    shapes: dict[str, tuple[int, ...] | int] = {}
+    shapes: dict[str, tuple[int | str, ...] | int] = {}
     for name, text in _pairs("--shape", args.shape).items():
-        try:
-            sizes = tuple(map(int, text.split("x")))
-        except ValueError:
+        sizes = tuple(_size(part) for part in text.split("x"))
+        if any(size is None for size in sizes):
             raise UsageError(
                 f"--shape {name}={text} is not a shape of whole numbers such as 1x3x224"
-            ) from None
+            )
+        known = tuple(size for size in sizes if size is not None)
         # One number is a size by its name; the importer takes it as a shape of an input.
-        shapes[name] = sizes[0] if len(sizes) == 1 else sizes
+        only = known[0] if len(known) == 1 else None
+        shapes[name] = only if isinstance(only, int) else known
     return shapes or None
+
+
+def _size(text: str) -> int | str | None:
+    """A number, or a name; None for what is neither."""
+    try:
+        return int(text)
+    except ValueError:
+        return text if text.isidentifier() else None
 
 
 def _buckets(given: list[str]) -> dict[str, tuple[int, ...]]:

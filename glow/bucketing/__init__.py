@@ -1,6 +1,13 @@
 """Few programs for many sizes: calls are padded to the next of the sizes that there are.
 
-`buckets.py` finds out whether a network allows it, of graphs that `compare_graphs.py` compares;
-`bucketed_model.py` is the model that does it, with arrays of `padded_arrays.py`, and the memory of
-results that grow from call to call (`growing_results.py`).
+| file                 | what                                                                  |
+|----------------------|-----------------------------------------------------------------------|
+| `buckets.py`         | finds out how the sizes of a network may be padded                    |
+| `search.py`          | the search for one size: behind its end, at its front, or masked      |
+| `graphs.py`          | the network's graphs for numbers of its sizes                         |
+| `compare_graphs.py`  | whether one graph is another one with padding                         |
+| `masked_graphs.py`   | the graph of a program that masks padding                             |
+| `named_sizes.py`     | names that a user gives to sizes                                      |
+| `bucketed_model.py`  | the model that pads its calls, with arrays of `padded_arrays.py`      |
+| `growing_results.py` | memory of results that grow from call to call                         |
 """

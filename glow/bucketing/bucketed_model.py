@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
+
+import numpy as np
 
 from glow.bucketing.growing_results import Given, GrowingResults
 from glow.bucketing.padded_arrays import (
@@ -24,15 +27,17 @@ from glow.compiled_model import Array, CompiledModel, FillingFunction, check_arr
 from glow.dialects.errors import GlowError
 from glow.open_sizes import (
     InputShapes,
-    Margins,
     OpenSignature,
-    Padding,
     filled_shapes,
     padded_shapes,
     padded_sizes,
 )
+from glow.padded_sizes import Margins, Padding, Thinned, padding_name
 from glow.runtime.array_pool import ArrayPool
-from glow.specialized_model import SpecializedModel, Specializer
+from glow.specialized_model import (
+    SpecializedModel,
+    Specializer,
+)
 from glow.tensor_info import TensorInfo
 
 Shapes = Sequence[tuple[int, ...]]
@@ -48,8 +53,13 @@ class BucketedModel(SpecializedModel):
     def __init__(
         self, signature: OpenSignature, specializer: Specializer, limit: int
     ) -> None:
-        """`limit` is how many specializations are kept: the last that were called."""
-        super().__init__(signature, specializer, limit)
+        """`limit` is how many specializations are kept: the last that were called.
+
+        All of those for buckets are.
+        """
+        assert signature.padding is not None
+        count = prod(len(size.buckets) for size in signature.padding.sizes.values())
+        super().__init__(signature, specializer, max(limit, count))
         names = self._padding.names
         self._axes = [
             [
@@ -115,16 +125,23 @@ class BucketedModel(SpecializedModel):
         """The shapes that inputs are padded to."""
         return padded_shapes(self.inputs, self._padding, shapes)
 
-    def prepare(self, arrays: Sequence[Array]) -> tuple[CompiledModel, Sequence[Array]]:
-        """The program of a call, and its inputs, padded."""
-        return self._prepare(arrays, self._margins(self._added(arrays)))
-
-    def _prepare(
-        self, arrays: Sequence[Array], margins: Sequence[Around]
+    def prepare(
+        self, arrays: Sequence[Array], **more: Array
     ) -> tuple[CompiledModel, Sequence[Array]]:
-        pairs = zip(arrays, margins, strict=True)
+        """The program of a call, and its inputs, padded."""
+        added = self._added(arrays)
+        pairs = zip(arrays, self._margins(added), strict=True)
         take = self._padded_inputs.take
-        return super().prepare([padded(*pair, take) for pair in pairs])
+        inputs = [padded(*pair, take) for pair in pairs]
+        return super().prepare(inputs, **more, **self._steps(added))
+
+    def _steps(self, added: Mapping[str, Margins]) -> dict[str, Array]:
+        """What programs that mask padding take: how much there is."""
+        return {
+            padding_name(name): np.array([added[name].back // size.step])
+            for name, size in self._padding.sizes.items()
+            if size.masked_from
+        }
 
     @property
     def _padding(self) -> Padding:
@@ -148,16 +165,38 @@ class BucketedModel(SpecializedModel):
         filling = self._filling(arrays, margins)
         if filling is None:
             with self._telling_of(arrays, added):
-                model, inputs = self._prepare(arrays, margins)
+                model, inputs = self.prepare(arrays)
                 results = model.run_in_order(inputs, threads)
         else:
             self._check_dtypes(dict(zip(self._names, arrays, strict=True)))
             given = list(map(Given, arrays, margins))
             results = self._growing.run(filling, given, threads)
-        return [
+        found = [
             cut(array, [(axis, added[name]) for axis, name in cuts])
             for array, cuts in zip(results, self._padding.cuts, strict=True)
         ]
+        return self._without_rest(found, arrays) if self._padding.thinned else found
+
+    def _without_rest(
+        self, results: Sequence[Array], inputs: Sequence[Array]
+    ) -> list[Array]:
+        """Views of results without what is cut off them by less than was added."""
+        sizes = self._sizes([array.shape for array in inputs])
+        pairs = zip(results, self._padding.thinned, strict=True)
+        return [self._thinned(array, thinned, sizes) for array, thinned in pairs]
+
+    @staticmethod
+    def _thinned(
+        array: Array, axes: Sequence[Thinned], sizes: Mapping[str, int]
+    ) -> Array:
+        """A view of an array without what its axes have beyond what a call has."""
+        kept = [slice(None)] * array.ndim
+        for one in axes:
+            size = sizes[one.name]
+            if one.size(size) < 0:
+                raise GlowError(f"{one.name} = {size} is too small for the model")
+            kept[one.axis] = slice(one.size(size))
+        return array[tuple(kept)]
 
     @contextmanager
     def _telling_of(
@@ -190,5 +229,6 @@ def open_model(
     signature: OpenSignature, specializer: Specializer, limit: int
 ) -> SpecializedModel:
     """A model with open sizes, with buckets or without."""
+    specializer.signature = signature
     kind = SpecializedModel if signature.padding is None else BucketedModel
     return kind(signature, specializer, limit)

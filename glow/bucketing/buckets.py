@@ -8,6 +8,8 @@ be the same nodes on other sizes, with constants of which the smaller has the fi
     length 17 and 32      x [2, 17, 8] ~ x [2, 32, 8]      axis 1 is padded
                           positions [17, 8] ~ [32, 8]      the first 17 are the same
 
+Where nodes would see padding, the program masks it (`mask-padding`).
+
 What cannot be padded behind its end may be padded at its front, where the last elements are the
 same: so can the past of a language model, which new keys are joined to.
 
@@ -18,42 +20,34 @@ same: so can the past of a language model, which new keys are joined to.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.transforms.canonicalize import CanonicalizePass
 
-from glow.bucketing.compare_graphs import Cuts, check_pair
+from glow.bucketing.graphs import Graphs, Import, Sizes
+from glow.bucketing.masked_graphs import masked_graph
+from glow.bucketing.named_sizes import with_names
+from glow.bucketing.search import Search, SizedAxis
 from glow.dialects.errors import GlowError
-from glow.dialects.weights import clone_module
 from glow.open_sizes import (
     UNNAMED,
     Buckets,
-    Cut,
     InputShapes,
     OpenModelError,
     OpenSignature,
-    PaddedSize,
-    Padding,
     check_no_buckets,
     filled_shapes,
     known_sizes,
     padded_shapes,
+    shorter_shapes,
 )
 from glow.options import CompileOptions
+from glow.padded_sizes import PaddedSize, Padding, Thinned
 
 TRIED_SIZES = (2, 16, 64, 224)
 """For open sizes without buckets, of which the first that the model takes stands for all."""
-
-Sizes = dict[str, int]
-"""Numbers for the open sizes of a model."""
-
-Import = Callable[[InputShapes], ModuleOp]
-"""The graph of a model for shapes of its inputs."""
 
 
 def with_padding(
@@ -72,7 +66,8 @@ def with_padding(
     def imported(shapes: InputShapes) -> ModuleOp:
         return load(replace(options, input_shapes=shapes))
 
-    known = known_sizes(signature.inputs, options.input_shapes or {})
+    signature, shapes = with_names(signature, options.input_shapes or {})
+    known = known_sizes(signature.inputs, shapes)
     padding = find_padding(signature, options.buckets, imported, known)
     open_still = padding.names
     fixed = {name: size for name, size in known.items() if name not in open_still}
@@ -91,12 +86,13 @@ def at_buckets(
     else:
         check_no_buckets(options.buckets)
         return options
-    assert signature.padding is not None
-    shapes = filled_shapes(signature.inputs, options.input_shapes or {})
-    wanted = padded_shapes(signature.inputs, signature.padding, shapes)
-    names = [info.name for info in signature.inputs]
-    found = dict(zip(names, wanted, strict=True))
-    return replace(options, input_shapes=found, buckets=None)
+    inputs, padding = signature.inputs, signature.padding
+    assert padding is not None
+    _, given = with_names(signature, options.input_shapes or {})
+    wanted = padded_shapes(inputs, padding, filled_shapes(inputs, given))
+    found = {info.name: shape for info, shape in zip(inputs, wanted, strict=True)}
+    shorter = shorter_shapes(inputs, padding, wanted) or None
+    return replace(options, input_shapes=found, buckets=None, shorter_shapes=shorter)
 
 
 def find_padding(
@@ -107,23 +103,47 @@ def find_padding(
     `given` are sizes of an example, as far as they are known.
     """
     _check_names(signature, buckets)
-    graphs = _Graphs(signature, imported)
+    graphs = Graphs(signature, imported)
     sizes, summed = _first_sizes(graphs, buckets, given)
     first = [summed] if summed else []
     others = [*first, None, *[one for one in _rest(graphs, buckets) if one != summed]]
     padded: dict[str, PaddedSize] = {}
-    cuts: list[tuple[int, int, str]] = []
+    axes: list[tuple[str, SizedAxis]] = []
     for name, some in buckets.items():
-        search = _Search(graphs, name, tuple(some), sizes, others)
+        search = Search(graphs, name, tuple(some), sizes, others)
         padded[name], found = search.found()
-        cuts += [(number, axis, name) for number, axis in found]
-    listed = (_of_output(cuts, number) for number in range(len(signature.outputs)))
-    return Padding(padded, tuple(listed))
+        axes += [(name, axis) for axis in found]
+    padding = _padding(padded, axes, len(signature.outputs))
+    if sum(bool(one.masked_from) for one in padded.values()) > 1:
+        _check_masked(signature, padding, imported, sizes)
+    return padding
 
 
-def _of_output(cuts: Sequence[tuple[int, int, str]], number: int) -> Cut:
-    """What is cut off an output."""
-    return tuple((axis, name) for n, axis, name in sorted(cuts) if n == number)
+def _check_masked(
+    signature: OpenSignature, padding: Padding, imported: Import, sizes: Sizes
+) -> None:
+    """Raise GlowError where masks for several sizes disturb each other."""
+    shapes = filled_shapes(signature.inputs, sizes)
+    shorter = shorter_shapes(signature.inputs, padding, shapes)
+    names = [info.name for info in signature.inputs]
+    masked_graph(dict(zip(names, shapes, strict=True)), shorter, imported)
+
+
+def _padding(
+    sizes: Mapping[str, PaddedSize],
+    axes: Sequence[tuple[str, SizedAxis]],
+    outputs: int,
+) -> Padding:
+    """How calls are padded, of the axes of results that each size has to do with."""
+    cuts: list[list[tuple[int, str]]] = [[] for _ in range(outputs)]
+    thinned: list[list[Thinned]] = [[] for _ in range(outputs)]
+    for name, (output, axis, size) in axes:
+        if size is None:
+            cuts[output].append((axis, name))
+        else:
+            thinned[output].append(size)
+    listed = tuple(tuple(sorted(one)) for one in cuts)
+    return Padding(sizes, listed, tuple(map(tuple, thinned)) if any(thinned) else ())
 
 
 def _check_names(signature: OpenSignature, buckets: Buckets) -> None:
@@ -140,71 +160,8 @@ def _check_names(signature: OpenSignature, buckets: Buckets) -> None:
             raise GlowError(f"no open size is named '{name}'", hint=known or "none is")
 
 
-def _pairs(buckets: Sequence[int]) -> list[tuple[int, int]]:
-    """For each bucket the smallest size that is padded to it, but 1, which broadcasts."""
-    pairs = [(max(2, low + 1), high) for low, high in pairwise((0, *buckets))]
-    found = [(low, high) for low, high in pairs if low < high]
-    last = max(2, buckets[-1])
-    return found or [(last, last + 1)]
-
-
-KEPT_GRAPHS = 2
-"""A size and a larger one, which are compared: each graph may hold weights of its own."""
-
-
-class _Graphs:
-    """The graphs of a model for numbers of its open sizes; the last ones are kept."""
-
-    def __init__(self, signature: OpenSignature, imported: Import) -> None:
-        self.signature = signature
-        self.imported = imported
-        names = [size for info in signature.inputs for size in info.open_sizes]
-        self.names = tuple(dict.fromkeys(names))
-        self._kept: OrderedDict[tuple[int, ...], ModuleOp] = OrderedDict()
-        self._refused: dict[tuple[int, ...], GlowError] = {}
-
-    def at(self, sizes: Sizes) -> ModuleOp:
-        """The graph for some sizes; raises GlowError where the model does not take them."""
-        key = tuple(sizes[name] for name in self.names)
-        if key in self._refused:
-            raise self._refused[key]
-        if key not in self._kept:
-            try:
-                self._kept[key] = self._import(sizes)
-            except GlowError as error:
-                self._refused[key] = error
-                raise
-        self._kept.move_to_end(key)
-        while len(self._kept) > KEPT_GRAPHS:
-            self._kept.popitem(last=False)
-        return self._kept[key]
-
-    def takes(self, sizes: Sizes) -> bool:
-        """Whether the model takes some sizes."""
-        try:
-            return bool(self.at(sizes))
-        except GlowError:
-            return False
-
-    def _import(self, sizes: Sizes) -> ModuleOp:
-        shapes: dict[str, Sequence[int] | int] = {}
-        for info in self.signature.inputs:
-            assert info.shape is not None
-            known = [s if isinstance(s, int) else sizes[s] for s in info.shape]
-            shapes[info.name] = known
-        filled = filled_shapes(self.signature.inputs, shapes)
-        return self.imported(dict(zip(shapes, filled, strict=True)))
-
-
-def _canonical(module: ModuleOp) -> ModuleOp:
-    """A graph without what comes to nothing."""
-    found = clone_module(module)
-    CanonicalizePass().apply(Context(), found)
-    return found
-
-
 def _first_sizes(
-    graphs: _Graphs, buckets: Buckets, given: Sizes
+    graphs: Graphs, buckets: Buckets, given: Sizes
 ) -> tuple[Sizes, str | None]:
     """The first numbers for all open sizes that the model takes, and which is a sum."""
     tried = list(_tried_sizes(graphs, buckets, given))
@@ -222,7 +179,7 @@ def _first_sizes(
 
 
 def _tried_sizes(
-    graphs: _Graphs, buckets: Buckets, given: Sizes
+    graphs: Graphs, buckets: Buckets, given: Sizes
 ) -> Iterator[tuple[Sizes, str | None]]:
     """Numbers for each open size: the largest bucket, or an example, or some others.
 
@@ -238,7 +195,7 @@ def _tried_sizes(
                 yield sizes | {name: sizes[bucket] + added}, name
 
 
-def _rest(graphs: _Graphs, buckets: Buckets) -> list[str]:
+def _rest(graphs: Graphs, buckets: Buckets) -> list[str]:
     """The sizes without buckets that have a name."""
     return [name for name in graphs.names if name not in (*buckets, UNNAMED)]
 
@@ -246,92 +203,3 @@ def _rest(graphs: _Graphs, buckets: Buckets) -> list[str]:
 def _others(sizes: Sizes, *names: str) -> list[int]:
     """The sizes that have other names."""
     return [size for name, size in sizes.items() if name not in names]
-
-
-@dataclass(frozen=True)
-class _Search:
-    """The search for how one open size may be padded."""
-
-    graphs: _Graphs
-    name: str
-    buckets: tuple[int, ...]
-    sizes: Sizes
-    """Of all others, and the largest bucket."""
-    others: Sequence[str | None]
-    """Sizes that may be larger by as much, most likely first; None for no other."""
-
-    def found(self) -> tuple[PaddedSize, Cuts]:
-        """How it is padded, and which axes of which outputs are cut."""
-        refusals: list[GlowError] = []
-        for other in self.others:
-            behind = PaddedSize(self.buckets, along=(other,) if other else ())
-            if not self._is_taken(behind):
-                continue
-            errors: list[GlowError] = []
-            for padded in (behind, replace(behind, at_front=True)):
-                try:
-                    return padded, self._cuts(padded)
-                except GlowError as error:
-                    errors.append(error)
-            refusals.append(self._refusal(*errors))
-        if not refusals:
-            self.graphs.at(self._at(PaddedSize(self.buckets), self._smallest))
-        raise refusals[0]
-
-    @property
-    def _smallest(self) -> int:
-        """The smallest size that is padded to a bucket."""
-        return _pairs(self.buckets)[0][0]
-
-    def _is_taken(self, padded: PaddedSize) -> bool:
-        """Whether the model takes smaller sizes."""
-        names = (self.name, *padded.along)
-        return any(
-            min(sizes[name] for name in names) > 0 and self.graphs.takes(sizes)
-            for sizes in self._smaller(padded, _pairs(self.buckets)[-1])
-        )
-
-    def _smaller(self, padded: PaddedSize, pair: tuple[int, int]) -> list[Sizes]:
-        """Sizes that are padded to the larger one of a pair, the smallest first.
-
-        Some may be too small for the network.
-        """
-        low, high = pair
-        sizes = dict.fromkeys((self._smallest, low, high - 1))
-        return [self._at(padded, size) for size in sizes]
-
-    def _cuts(self, padded: PaddedSize) -> Cuts:
-        """The outputs and axes that hold the size, if padding changes no result."""
-        pairs = reversed(_pairs(self.buckets))  # The graph of the last one is there.
-        found = {self._cuts_of(padded, pair) for pair in pairs}
-        if len(found) > 1:
-            raise GlowError("results depend on it in another way for each size")
-        return found.pop()
-
-    def _cuts_of(self, padded: PaddedSize, pair: tuple[int, int]) -> Cuts:
-        """The outputs and axes that hold the size, which one of a pair pads to the other."""
-        tried = self._smaller(padded, pair)
-        short = next((one for one in tried if self.graphs.takes(one)), tried[-1])
-        sizes = short[self.name], pair[1]
-        one, other = self.graphs.at(short), self.graphs.at(self._at(padded, pair[1]))
-        try:
-            return check_pair(one, other, sizes, padded.at_front)
-        except GlowError:
-            # Perhaps of what comes to nothing, as lookups of all elements in order.
-            one, other = _canonical(one), _canonical(other)
-            return check_pair(one, other, sizes, padded.at_front)
-
-    def _at(self, padded: PaddedSize, size: int) -> Sizes:
-        """The sizes when the padded one has another."""
-        added = size - self.sizes[self.name]
-        names = (self.name, *padded.along)
-        return self.sizes | {one: self.sizes[one] + added for one in names}
-
-    def _refusal(self, behind: GlowError, front: GlowError) -> GlowError:
-        """The error of a size that can be padded neither behind its end nor at its front."""
-        message = f"'{self.name}' has no buckets: {behind.message}"
-        if (front.message, front.node) != (behind.message, behind.node):
-            place = f" (at node '{behind.node}')" if behind.node else ""
-            message += f"{place}; at its front: {front.message}"
-        hint = front.hint or "without buckets each size has a program of its own"
-        return GlowError(message, node=front.node, hint=hint)

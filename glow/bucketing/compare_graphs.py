@@ -6,7 +6,8 @@ first elements of those of the larger, or the last ones, where padding is at the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -15,45 +16,97 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import PADDED_PER_STEP
 from glow.dialects.node import is_static_tensor, node_name, shape_of
 from glow.dialects.weight_table import place_in_file
 from glow.dialects.weights import stored_value
 from glow.passes.graph.merge_weights import same_bits
-from glow.passes.graph.padding.padded_value import PaddedValue
+from glow.passes.graph.padding.mask_padding import mask_padding
+from glow.passes.graph.padding.padded_value import MarkedAxis, PaddedAxis, PaddedValue
 from glow.passes.graph.padding.placing import MARKS, marks
-from glow.passes.graph.padding.verify_padding import follow_padding, set_axes
+from glow.passes.graph.padding.verify_padding import (
+    PaddedValues,
+    follow_padding,
+    set_axes,
+)
+from glow.passes.graph.padding.window_rules import SPATIAL, global_axes
 from glow.signature import main_function
 
 SIZED: dict[type[Operation], tuple[str, ...]] = {
     glow.ConstantOp: ("value",),
     glow.SliceOp: ("starts", "sizes"),
+    glow.MaxPool2dOp: ("kernel",),
+    glow.AvgPool2dOp: ("kernel",),
 }
 """Properties that hold sizes or contents, which are compared by themselves."""
 
 MARKED = (glow.ConstantOp, glow.SplatOp, glow.BroadcastOp, glow.SliceOp)
 """The nodes whose results are longer than what they are made of."""
 
-Cuts = tuple[tuple[int, int], ...]
-"""Numbers of outputs, and axes of them."""
+
+class Pair(NamedTuple):
+    """A size, and a larger one that it is padded to."""
+
+    short: int
+    long: int
+    step: int = 1
+    """Of how many elements padding is a multiple."""
+    at_front: bool = False
+
+    @property
+    def added(self) -> int:
+        """The steps of padding."""
+        return (self.long - self.short) // self.step
 
 
-def check_pair(
-    short: ModuleOp, long: ModuleOp, pair: tuple[int, int], at_front: bool = False
-) -> Cuts:
-    """The outputs and axes that are cut after padding; GlowError where results change.
+class ResultAxis(NamedTuple):
+    """A padded axis of a result."""
+
+    result: int
+    axis: int
+    form: PaddedAxis
+
+
+def check_pair(short: ModuleOp, long: ModuleOp, pair: Pair) -> tuple[ResultAxis, ...]:
+    """The padded axes of results; GlowError where results change.
 
     The modules are those of one model for a size and a larger one.
     """
+    _mark(main_function(short), main_function(long), pair)
+    return _compared(short, long, pair, follow_padding)
+
+
+def mask_graph(
+    short: ModuleOp, long: ModuleOp, pair: Pair, name: str
+) -> tuple[ResultAxis, ...]:
+    """Mask padding in the larger graph, which takes how much there is as an input of a name.
+
+    Returns the padded axes of results; raises GlowError where they change all the same.
+    """
+    _mark(main_function(short), main_function(long), pair, any_multiple=True)
+    return _compared(short, long, pair, lambda one: mask_padding(one, name))
+
+
+def _compared(
+    short: ModuleOp,
+    long: ModuleOp,
+    pair: Pair,
+    follow: Callable[[FuncOp], PaddedValues],
+) -> tuple[ResultAxis, ...]:
+    """The padded axes of results, when the shapes of all values are what padding says."""
     functions = main_function(short), main_function(long)
-    _mark(*functions, at_front)
-    found = follow_padding(functions[1])
-    for first, second in zip(*(_values(one) for one in functions), strict=True):
+    values = list(zip(*(_values(one) for one in functions), strict=True))
+    last = functions[1].body.block.last_op
+    outputs = tuple(last.operands) if last else ()
+    found = follow(functions[1])
+    for first, second in values:
         if is_static_tensor(second):
             _check_shape(first, second, found.get(second, PaddedValue()), pair)
-    last = functions[1].body.block.last_op
-    outputs = enumerate(last.operands if last else ())
-    cuts = ((number, axis) for number, value in outputs for axis in found[value].axes)
-    return tuple(sorted(cuts))
+    return tuple(
+        ResultAxis(number, axis, form)
+        for number, value in enumerate(outputs)
+        for axis, form in sorted(found[value].axes.items())
+    )
 
 
 def _values(function: FuncOp) -> list[SSAValue]:
@@ -62,35 +115,41 @@ def _values(function: FuncOp) -> list[SSAValue]:
     return [*function.body.block.args, *results]
 
 
-def _mark(short: FuncOp, long: FuncOp, at_front: bool) -> None:
+def _mark(short: FuncOp, long: FuncOp, pair: Pair, any_multiple: bool = False) -> None:
     """Write into the larger graph which arguments and constants depend on the size.
 
-    Raises GlowError where the graphs are not the same nodes.
+    Constants may be longer by `any_multiple` of what the arguments are longer by. Raises
+    GlowError where the graphs are not the same nodes.
     """
-    pairs = zip(short.body.block.args, long.body.block.args, strict=True)
-    axes = [dict.fromkeys(_longer(*pair), at_front) for pair in pairs]
-    set_axes(long, axes, "arg_attrs")
+    arguments = zip(short.body.block.args, long.body.block.args, strict=True)
+    set_axes(long, [_marks(*one, pair) for one in arguments], "arg_attrs")
     ops = [list(function.walk()) for function in (short, long)]
     if len(ops[0]) != len(ops[1]):
         raise GlowError("the network has other nodes for other sizes")
     for first, second in zip(*ops, strict=True):
-        _check_node(first, second, at_front)
-        for name, _ in MARKS:
+        _check_node(first, second, pair.at_front)
+        for name in (*(name for name, _ in MARKS), PADDED_PER_STEP):
             second.attributes.pop(name, None)
         if isinstance(second, MARKED):
-            axes = _longer(first.results[0], second.results[0])
+            axes = _marks(first.results[0], second.results[0], pair, any_multiple)
             if isinstance(second, glow.BroadcastOp):
-                axes = _repeated(second, axes)
-            if isinstance(second, glow.SliceOp):
-                taken = _longer(first.operands[0], second.operands[0])
-                axes = tuple(axis for axis in axes if axis not in taken)
-            second.attributes |= marks(dict.fromkeys(axes, at_front))
+                axes = {axis: axes[axis] for axis in _repeated(second, tuple(axes))}
+            second.attributes |= marks(axes)
 
 
-def _longer(short: SSAValue, long: SSAValue) -> tuple[int, ...]:
-    """The axes on which two values differ."""
+def _marks(
+    short: SSAValue, long: SSAValue, pair: Pair, any_multiple: bool = False
+) -> dict[int, MarkedAxis]:
+    """The marks of the axes on which two values differ."""
+    found: dict[int, MarkedAxis] = {}
     sizes = zip(shape_of(short), shape_of(long), strict=True)
-    return tuple(axis for axis, (one, other) in enumerate(sizes) if one != other)
+    for axis, (one, other) in enumerate(sizes):
+        if one != other:
+            multiple = (
+                max(1, (other - one) // pair.added) if any_multiple else pair.step
+            )
+            found[axis] = MarkedAxis(pair.at_front, multiple)
+    return found
 
 
 def _repeated(op: glow.BroadcastOp, axes: Sequence[int]) -> tuple[int, ...]:
@@ -107,6 +166,8 @@ def _check_node(short: Operation, long: Operation, at_front: bool) -> None:
     ranks = [[_rank(result) for result in op.results] for op in (short, long)]
     same = short.name == long.name and ranks[0] == ranks[1]
     same = same and _unsized(short) == _unsized(long)
+    if isinstance(short, glow.Pool2dOp) and isinstance(long, glow.Pool2dOp):
+        same = same and _same_windows(short, long)
     if isinstance(short, glow.ConstantOp) and isinstance(long, glow.ConstantOp):
         same = same and _is_part(short, long, at_front)
     if isinstance(short, glow.SliceOp) and isinstance(long, glow.SliceOp):
@@ -121,6 +182,17 @@ def _unsized(op: Operation) -> dict[str, Attribute]:
     """The properties that must be the same for all sizes."""
     sized = SIZED.get(type(op), ())
     return {name: one for name, one in op.properties.items() if name not in sized}
+
+
+def _same_windows(short: glow.Pool2dOp, long: glow.Pool2dOp) -> bool:
+    """Whether windows of two poolings are as large, or all of an axis."""
+    kernels = [op.attributes_view().ints("kernel") for op in (short, long)]
+    whole = {axis - SPATIAL for axis in global_axes(short)}
+    whole &= {axis - SPATIAL for axis in global_axes(long)}
+    return all(
+        one == other or place in whole
+        for place, (one, other) in enumerate(zip(*kernels, strict=True))
+    )
 
 
 def _ends(op: glow.SliceOp, at_front: bool) -> list[int]:
@@ -155,16 +227,16 @@ def _is_part(short: glow.ConstantOp, long: glow.ConstantOp, at_front: bool) -> b
 
 
 def _check_shape(
-    short: SSAValue, long: SSAValue, padded: PaddedValue, pair: tuple[int, int]
+    short: SSAValue, long: SSAValue, padded: PaddedValue, pair: Pair
 ) -> None:
     """Raise GlowError for a value whose shape depends on the size otherwise than it is padded."""
     expected = list(shape_of(long))
     for axis, form in padded.axes.items():
-        expected[axis] = form.shorter(pair[1] - pair[0])
+        expected[axis] = form.shorter(pair.added)
     if tuple(expected) != shape_of(short):
         owner = long.owner if isinstance(long.owner, Operation) else None
         raise GlowError(
-            f"a shape is {list(shape_of(long))} for {pair[1]} and {list(shape_of(short))} "
-            f"for {pair[0]}, which padding does not explain",
+            f"a shape is {list(shape_of(long))} for {pair.long} and {list(shape_of(short))} "
+            f"for {pair.short}, which padding does not explain",
             node=node_name(owner) if owner else None,
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from glow.compiled_model import Array
-from glow.open_sizes import Margins
+from glow.padded_sizes import Margins
 
 Around = Sequence[tuple[int, Margins]]
 """How many zeros are before and behind an array, for the axes that have some."""

@@ -65,21 +65,14 @@ class TimedSpecializer(OpenSource):
 
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
-        from glow.compiler import compile_module
-        from glow.frontends.onnx import import_step
+        from glow.compiler import compile_module, import_program
 
         self.source.check()
-        options = self.options
-        step = import_step(
-            self.source.model,
-            answers,
-            input_shapes=shapes,
-            input_values=options.input_values or {},
-            ends=self.ends,
-        )
+        options = self.options_for(shapes)
+        step = import_program(self.source.model, options, answers, ends=self.ends)
         if step.module is None:
             return Program(None, step.asks)
-        closed = replace(options, input_shapes=None, input_values=None)
+        closed = replace(self.options, input_shapes=None, input_values=None)
         model = compile_timed(step.module, closed)
         if not isinstance(model, CompiledModel):
             model = compile_module(step.module, closed)

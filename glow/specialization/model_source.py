@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from glow.dialects.errors import GlowError
+from glow.open_sizes import OpenSignature, shorter_shapes
 from glow.options import CompileOptions
 from glow.specialization.program_ends import ProgramEnds
 
@@ -56,6 +57,17 @@ class OpenSource:
         self.source = source
         self.options = options
         self.ends = ProgramEnds()
+        self.signature: OpenSignature | None = None
+        """The model's, once it is known how calls are padded."""
+
+    def options_for(self, shapes: Mapping[str, tuple[int, ...]]) -> CompileOptions:
+        """The options of the program for some shapes of the inputs."""
+        signature = self.signature
+        if signature is None or signature.padding is None:
+            return self.options.for_shapes(shapes)
+        listed = [shapes[info.name] for info in signature.inputs]
+        shorter = shorter_shapes(signature.inputs, signature.padding, listed)
+        return self.options.for_shapes(shapes, shorter or None)
 
     def evaluate(
         self,

@@ -27,10 +27,11 @@ enters it; any other is one function with `@onnx_op("Name")` in the file of its 
 `operators/`.
 """
 
+from glow.frontends.onnx.programs.starts import Step
 from glow.frontends.onnx.programs.steps import (
     end_of_programs,
     import_model,
     import_step,
 )
 
-__all__ = ["end_of_programs", "import_model", "import_step"]
+__all__ = ["Step", "end_of_programs", "import_model", "import_step"]

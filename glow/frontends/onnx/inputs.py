@@ -21,13 +21,7 @@ from glow.dialects.node import tensor_type
 from glow.dialects.weight_table import Array, element_type_of
 from glow.frontends.onnx.messages import ValueInfoProto
 from glow.frontends.onnx.tensors import dtype_of_onnx, element_type_of_onnx
-from glow.open_sizes import (
-    UNNAMED,
-    InputShapes,
-    KnownSizes,
-    OpenTensorInfo,
-    sizes_text,
-)
+from glow.open_sizes import UNNAMED, InputShapes, KnownSizes, OpenTensorInfo, sizes_text
 
 MAX_ELEMENTS = 2**40
 """Larger tensors are a mistake in the model or in `input_shapes`."""

@@ -22,7 +22,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from glow.dialects.function_attributes import FilledOutput
-from glow.open_sizes import OpenSignature, OpenTensorInfo, PaddedSize, Padding
+from glow.open_sizes import OpenSignature, OpenTensorInfo
+from glow.padded_sizes import PaddedSize, Padding, Thinned
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.caches.network_part import NetworkPart
 from glow.runtime.constants import Piece, borrow_ahead
@@ -293,19 +294,25 @@ def _padding_entry(signature: Signature | OpenSignature) -> list[Any] | None:
     if isinstance(signature, Signature) or signature.padding is None:
         return None
     sizes = signature.padding.sizes.items()
-    return [{name: astuple(one) for name, one in sizes}, signature.padding.cuts]
+    padding = signature.padding
+    return [
+        {name: astuple(one) for name, one in sizes},
+        padding.cuts,
+        padding.thinned,
+    ]
 
 
 def _padding(entry: Sequence[Any] | None) -> Padding | None:
     if entry is None:
         return None
-    padded, outputs = entry
+    padded, outputs, thinned = entry
     cuts = (tuple((axis, name) for axis, name in cuts) for cuts in outputs)
     sizes = {
-        name: PaddedSize(tuple(buckets), at_front, tuple(along))
-        for name, (buckets, at_front, along) in padded.items()
+        name: PaddedSize(tuple(buckets), at_front, tuple(along), step, tuple(masked))
+        for name, (buckets, at_front, along, step, masked) in padded.items()
     }
-    return Padding(sizes, tuple(cuts))
+    parts = (tuple(Thinned(*one) for one in some) for some in thinned)
+    return Padding(sizes, tuple(cuts), tuple(parts))
 
 
 def _info(entry: Sequence[Any]) -> TensorInfo:

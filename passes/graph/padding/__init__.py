@@ -7,16 +7,18 @@ the first one, where the length is that of the past of a language model.
 | file                  | what                                                             |
 |-----------------------|------------------------------------------------------------------|
 | `verify_padding.py`   | the pass: padding of the inputs in, padding of the results out   |
+| `mask_padding.py`     | the pass that lets no node see padding                           |
 | `padded_value.py`     | which axes of a value are padded, and what stands there          |
 | `element_range.py`    | ranges of elements, through functions of elements                |
 | `rules.py`            | one rule for each kind of node                                   |
 | `movement_rules.py`   | the rules of nodes that move elements                            |
 | `product_rules.py`    | the rules of nodes that multiply matrices                        |
+| `window_rules.py`     | the rules of convolutions and poolings                           |
 """
 
 from __future__ import annotations
 
 from glow.passes.lazy_passes import lazy_passes
 
-PASSES = lazy_passes("glow.passes.graph.padding", "verify_padding")
+PASSES = lazy_passes("glow.passes.graph.padding", "verify_padding", "mask_padding")
 """Pass name to factory."""

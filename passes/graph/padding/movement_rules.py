@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
-from glow.passes.graph.padding.element_range import MODERATE, Range, joined
+from glow.passes.graph.padding.element_range import MODERATE, ZERO, Range, joined
 from glow.passes.graph.padding.padded_value import (
     PaddedAxis,
     PaddedValue,
@@ -17,6 +18,7 @@ from glow.passes.graph.padding.padded_value import (
     reshaped_axes,
 )
 from glow.passes.graph.padding.placing import (
+    Mask,
     Placed,
     aligned,
     combined,
@@ -82,28 +84,43 @@ def _without(value: PaddedValue, axis: int) -> PaddedValue:
 
 
 def _slice(op: NodeOp, operands: Values) -> Values:
-    """All of a padded axis, or the element at its other end, which every length has.
+    """A part of a padded axis that is as much shorter, or the element that every length has.
 
     A longer part of what is not padded is padded with elements of it.
     """
     (value,) = operands
-    attributes = op.attributes_view()
-    shape = shape_of(op.inputs[0])
-    starts, sizes = attributes.ints("starts"), attributes.ints("sizes")
-    steps = attributes.ints("steps")
-    kept: dict[int, int] = {}
-    for axis, form in value.axes.items():
-        start, size = starts[axis], sizes[axis]
-        if (start, size, steps[axis]) == (0, shape[axis], 1):
-            kept[axis] = axis
-        elif not (start == _kept(form) and size == 1 and form.is_plain):
-            which = "last" if form.at_front else "first"
-            raise refusal(op, axis, f"takes more than the {which} element of")
-    more = marked_forms(shape_of(op.results[0]), marked_axes(op.attributes))
-    result = value.moved(kept)
-    axes = {**result.axes, **more}
+    shape = shape_of(op.results[0])
+    marked = marked_axes(op.attributes)
+    kept = {
+        axis: form
+        for axis in value.axes
+        if (form := _sliced_axis(op, value, axis, axis in marked)) is not None
+    }
+    more = {axis: one for axis, one in marked.items() if axis not in value.axes}
+    result = value.moved({axis: axis for axis in kept})
+    axes = {**kept, **marked_forms(shape, more)}
     beyond = {**dict.fromkeys(more, value.inside), **result.beyond}
     return [PaddedValue(axes, value.inside, beyond, value.everywhere)]
+
+
+def _sliced_axis(
+    op: NodeOp, value: PaddedValue, axis: int, is_shorter: bool
+) -> PaddedAxis | None:
+    """A padded axis of which a part is taken; None for a part that every length has."""
+    form, view = value.axes[axis], op.attributes_view()
+    names = ("starts", "sizes", "steps")
+    start, size, step = (view.ints(name)[axis] for name in names)
+    whole = shape_of(op.inputs[0])[axis]
+    if (start, size, step) == (0, whole, 1):
+        return form
+    if not is_shorter and start == _kept(form) and size == 1 and form.is_plain:
+        return None
+    to_end = step > 0 and start + size * step >= whole
+    if is_shorter and form.is_plain and not form.at_front and (step == 1 or to_end):
+        left = 0 if to_end else whole - start - size
+        return form.windows(step - 1 - start - left, step)
+    which = "last" if form.at_front else "first"
+    raise refusal(op, axis, f"takes more than the {which} element of")
 
 
 def _kept(form: PaddedAxis) -> int:
@@ -113,16 +130,32 @@ def _kept(form: PaddedAxis) -> int:
 
 def _pad(op: NodeOp, operands: Values) -> Values:
     (value,) = operands
-    attributes = op.attributes_view()
-    pads, rank = attributes.ints("pads"), len(shape_of(op.results[0]))
-    for axis in value.axes:
-        if pads[axis] or pads[axis + rank]:
-            raise refusal(op, axis, "adds elements to")
-    added = attributes.float("value")
-    added_range = Range(added, added)
-    beyond = {axis: joined([one, added_range]) for axis, one in value.beyond.items()}
-    corner = joined([value.corner, added_range])
-    return [PaddedValue(value.axes, MODERATE, beyond, corner)]
+    view = op.attributes_view()
+    pads, rank = view.ints("pads"), len(shape_of(op.results[0]))
+    number = view.float("value")
+    axes: dict[int, PaddedAxis] = {}
+    for axis, form in value.axes.items():
+        ends = pads[axis], pads[axis + rank]
+        axes[axis] = form
+        if any(ends):
+            _check_pads(op, value, axis, ends)
+            axes[axis] = form._replace(size=shape_of(op.results[0])[axis])
+    added = Range(number, number)
+    beyond = {axis: joined([one, added]) for axis, one in value.beyond.items()}
+    return [PaddedValue(axes, MODERATE, beyond, joined([value.corner, added]))]
+
+
+def _check_pads(
+    op: NodeOp, value: PaddedValue, axis: int, ends: tuple[int, int]
+) -> None:
+    """Refuse elements at an end of a padded axis that would not be those of a call."""
+    form, number = value.axes[axis], op.attributes_view().float("value")
+    if form.at_front or not form.is_plain:
+        raise refusal(op, axis, "adds elements to")
+    if op.attributes_view().string("mode") != "constant":
+        raise refusal(op, axis, "repeats elements of")
+    if ends[1] > 0 and value.beyond[axis].number != number:
+        raise refusal(op, axis, "adds elements to", Mask(0, axis, number))
 
 
 def _broadcast(op: NodeOp, operands: Values) -> Values:
@@ -146,23 +179,32 @@ def _tile(op: NodeOp, operands: Values) -> Values:
 
 
 def _gather(op: NodeOp, operands: Values) -> Values:
-    """By indices that are padded with ones that are inside, or of the one at the other end."""
+    """By indices that are padded with ones that are inside, or of the one at the other end.
+
+    Of a padded axis also by a list that is longer for a longer one, as an enlarged image does.
+    """
     source, indices = operands
     axis = op.attributes_view().int("axis")
     extent = shape_of(op.inputs[0])[axis]
     added = len(shape_of(op.inputs[1])) - 1
     if axis in source.axes and not _is_kept(op, source.axes[axis]):
-        raise refusal(op, axis, "looks up elements of")
+        _check_list(op, indices, axis)
     added_range = indices.outside
-    for place in indices.axes:
-        if not (-extent <= added_range.low and added_range.high < extent):
-            raise refusal(op, place, "may look up what is not there, by indices along")
+    is_inside = -extent <= added_range.low and added_range.high < extent
+    for place in () if is_inside else indices.axes:
+        raise refusal(op, place, "may look up what is not there, by indices along")
     others = [other for other in source.axes if other != axis]
     places = {other: other + added * (other > axis) for other in others}
     table, index = source.moved(places), indices.shifted(axis)
     axes = {**table.axes, **index.axes}
     beyond = {place: table.at(place) for place in axes}
     return [PaddedValue(axes, source.inside, beyond, source.everywhere)]
+
+
+def _check_list(op: NodeOp, indices: PaddedValue, axis: int) -> None:
+    """Refuse lookups on a padded axis that are no list which is longer for a longer one."""
+    if constant_value(op.inputs[1]) is None or set(indices.axes) != {0}:
+        raise refusal(op, axis, "looks up elements of")
 
 
 def _is_kept(op: NodeOp, form: PaddedAxis) -> bool:
@@ -176,6 +218,23 @@ def _is_kept(op: NodeOp, form: PaddedAxis) -> bool:
 
 Rule = Callable[[NodeOp, Values], Values]
 
+
+def _sample(op: NodeOp, operands: Values) -> Values:
+    """Elements at places that a longer table lists, as those of an enlarged image."""
+    value, places, weights = operands
+    axis = op.attributes_view().int("axis")
+    tables = places.axes, weights.axes
+    if axis not in value.axes and not any(tables):
+        return [replace(value, beyond=dict.fromkeys(value.axes, value.everywhere))]
+    if len(shape_of(op.inputs[1])) != 2 or any(set(one) != {0} for one in tables):
+        raise refusal(op, axis, "looks up elements of")
+    others = {one: form for one, form in value.axes.items() if one != axis}
+    axes = {**others, axis: places.axes[0]}
+    everywhere = joined([value.everywhere, ZERO])
+    beyond = dict.fromkeys(axes, everywhere)
+    return [PaddedValue(axes, joined([value.inside, ZERO]), beyond, everywhere)]
+
+
 MOVEMENT_RULES: dict[type[Operation], Rule] = {
     glow.ReshapeOp: _reshape,
     glow.TransposeOp: _transpose,
@@ -185,4 +244,5 @@ MOVEMENT_RULES: dict[type[Operation], Rule] = {
     glow.BroadcastOp: _broadcast,
     glow.TileOp: _tile,
     glow.GatherOp: _gather,
+    glow.SampleOp: _sample,
 }

@@ -9,20 +9,37 @@
 
 The elements inside of all padded axes are those of the network without padding: that is what
 rules keep up. An axis that a reshape has merged holds the padded one somewhere in it. All axes
-are padded by one number of elements, whatever their sizes are.
+are padded because of one size, of which each knows how it depends on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
 from glow.dialects.node import shape_of
 from glow.passes.graph.padding.element_range import MODERATE, ZERO, Range, joined
+
+
+class Shrinking(NamedTuple):
+    """By how much an axis of `size` elements is shorter where some were added to the inputs.
+
+    For `added` steps of padding there are (size * divisor + remainder - multiplier * added) //
+    divisor elements without it: one for each window of a stride of two has a divisor of two.
+    """
+
+    multiplier: int = 1
+    divisor: int = 1
+    remainder: int = 0
+
+    def size(self, padded: int, added: int) -> int:
+        """How many of so many elements are not padding."""
+        whole = padded * self.divisor + self.remainder
+        return (whole - self.multiplier * added) // self.divisor
 
 
 class PaddedAxis(NamedTuple):
@@ -34,15 +51,43 @@ class PaddedAxis(NamedTuple):
     inner: int = 1
     at_front: bool = False
     """Whether padding stands before the first element, not behind the last."""
+    shrinking: Shrinking = Shrinking()
 
     @property
     def is_plain(self) -> bool:
         """Whether the axis is nothing but the padded one."""
         return self.outer == self.inner == 1
 
-    def shorter(self, by: int) -> int:
-        """The size of the axis without so many elements of the padded one."""
-        return self.outer * (self.size - by) * self.inner
+    def shorter(self, added: int) -> int:
+        """The size of the axis without so many steps of padding."""
+        return self.outer * self.shrinking.size(self.size, added) * self.inner
+
+    def windows(self, more: int, stride: int) -> PaddedAxis:
+        """The axis of windows over this plain one: (size + more) // stride of them."""
+        multiplier, divisor, remainder = self.shrinking
+        whole = (self.size + more) * divisor + remainder
+        size, rest = divmod(whole, divisor * stride)
+        common = gcd(multiplier, divisor * stride)
+        shrinking = Shrinking(
+            multiplier // common, divisor * stride // common, rest // common
+        )
+        return PaddedAxis(size, shrinking=shrinking)
+
+    def spread(self, more: int, stride: int) -> PaddedAxis | None:
+        """The axis of size * stride + more elements; None where that is no such function."""
+        multiplier, divisor, _ = self.shrinking
+        if divisor > 1:
+            return None
+        shrinking = Shrinking(multiplier * stride)
+        return PaddedAxis(self.size * stride + more, shrinking=shrinking)
+
+
+class MarkedAxis(NamedTuple):
+    """What an attribute tells of a padded axis."""
+
+    at_front: bool = False
+    per_step: int = 1
+    """How many elements it is longer by for each step of padding."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +118,13 @@ class PaddedValue:
         """What stands beyond the end of an axis, on which the value may be repeated."""
         return self.beyond.get(axis, self.inside)
 
+    def masked(self, axis: int, number: float) -> PaddedValue:
+        """The value with a number beyond the end of an axis."""
+        same = Range(number, number)
+        others = [one for other, one in self.beyond.items() if other != axis]
+        corner = same if len(others) < 2 else joined([same, self.corner])
+        return replace(self, beyond={**self.beyond, axis: same}, corner=corner)
+
     def shifted(self, by: int) -> PaddedValue:
         """The value with so many axes before its own."""
         return self.moved({axis: axis + by for axis in self.axes})
@@ -91,15 +143,18 @@ class PaddedValue:
 
 
 def marked_forms(
-    shape: tuple[int, ...], axes: Mapping[int, bool]
+    shape: tuple[int, ...], axes: Mapping[int, MarkedAxis]
 ) -> dict[int, PaddedAxis]:
-    """The padded axes of a value, some of them at their front."""
+    """The padded axes of a value, as marks tell them."""
     return {
-        axis: PaddedAxis(shape[axis], at_front=front) for axis, front in axes.items()
+        axis: PaddedAxis(
+            shape[axis], at_front=mark.at_front, shrinking=Shrinking(mark.per_step)
+        )
+        for axis, mark in axes.items()
     }
 
 
-def padded_input(value: SSAValue, axes: Mapping[int, bool]) -> PaddedValue:
+def padded_input(value: SSAValue, axes: Mapping[int, MarkedAxis]) -> PaddedValue:
     """An input whose axes are padded with zeros, some of them at their front."""
     sizes = marked_forms(shape_of(value), axes)
     return PaddedValue(sizes, MODERATE, dict.fromkeys(axes, ZERO), ZERO)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute
@@ -11,11 +12,19 @@ from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import array_values, ints_attr
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import FRONT_PADDED_AXES, PADDED_AXES
+from glow.dialects.function_attributes import (
+    FRONT_PADDED_AXES,
+    PADDED_AXES,
+    PADDED_PER_STEP,
+)
 from glow.dialects.locations import place_of
 from glow.dialects.node import NodeOp, node_name
 from glow.passes.graph.padding.element_range import Range
-from glow.passes.graph.padding.padded_value import PaddedAxis, PaddedValue
+from glow.passes.graph.padding.padded_value import (
+    MarkedAxis,
+    PaddedAxis,
+    PaddedValue,
+)
 
 MARKS = ((PADDED_AXES, False), (FRONT_PADDED_AXES, True))
 """The attributes that list padded axes, and whether those are padded at their front."""
@@ -44,33 +53,64 @@ class Placed:
         return cls.at(value, shape, {axis: axis + shift for axis in range(len(shape))})
 
 
-def marked_axes(attributes: Mapping[str, Attribute]) -> dict[int, bool]:
-    """The padded axes that attributes list, and whether each is padded at its front."""
-    found: dict[int, bool] = {}
+def marked_axes(attributes: Mapping[str, Attribute]) -> dict[int, MarkedAxis]:
+    """The padded axes that attributes list."""
+    found: dict[int, MarkedAxis] = {}
     for name, at_front in MARKS:
-        listed = attributes.get(name)
-        if isa(listed, DenseArrayBase):
-            found |= dict.fromkeys(map(int, array_values(listed)), at_front)
+        steps = _listed(attributes, PADDED_PER_STEP) if not at_front else []
+        for place, axis in enumerate(_listed(attributes, name)):
+            found[axis] = MarkedAxis(at_front, steps[place] if steps else 1)
     return found
 
 
-def marks(axes: Mapping[int, bool]) -> dict[str, Attribute]:
+def _listed(attributes: Mapping[str, Attribute], name: str) -> list[int]:
+    listed = attributes.get(name)
+    return list(map(int, array_values(listed))) if isa(listed, DenseArrayBase) else []
+
+
+def marks(axes: Mapping[int, MarkedAxis]) -> dict[str, Attribute]:
     """The attributes that list padded axes."""
     found: dict[str, Attribute] = {}
     for name, at_front in MARKS:
-        listed = sorted(axis for axis, front in axes.items() if front == at_front)
+        listed = sorted(axis for axis, one in axes.items() if one.at_front == at_front)
         if listed:
             found[name] = ints_attr(*listed)
+        steps = [axes[axis].per_step for axis in listed]
+        if any(step != 1 for step in steps):
+            found[PADDED_PER_STEP] = ints_attr(*steps)
     return found
 
 
-def refusal(op: NodeOp, axis: int, what: str) -> GlowError:
+class Mask(NamedTuple):
+    """What would make a node not see padding: a number beyond the end of an operand's axis."""
+
+    operand: int
+    axis: int
+    number: float
+
+
+class PaddingError(GlowError):
+    """A node that padding of an axis changes, and the masks with which it would not."""
+
+    masks: tuple[Mask, ...] = ()
+
+
+def refusal(op: NodeOp, axis: int, what: str, *masks: Mask) -> PaddingError:
     """The error for a node that padding of an axis changes."""
-    return GlowError(
+    error = PaddingError(
         f"padding changes results: {op.name} {what} axis {axis}, which is padded",
         node=node_name(op),
         location=place_of(op),
     )
+    error.masks = masks
+    return error
+
+
+def check_plain(op: NodeOp, others: Sequence[PaddedValue]) -> None:
+    """Refuse operands that are padded, where only the first may be."""
+    for other in others:
+        for axis in other.axes:
+            raise refusal(op, axis, "takes a parameter with")
 
 
 def aligned(op: NodeOp, placed: Sequence[Placed]) -> dict[int, PaddedAxis]:

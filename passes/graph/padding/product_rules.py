@@ -15,7 +15,7 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.passes.graph.padding.element_range import MODERATE, UNKNOWN, ZERO, Range
 from glow.passes.graph.padding.padded_value import PaddedAxis, PaddedValue
-from glow.passes.graph.padding.placing import Placed, aligned, refusal
+from glow.passes.graph.padding.placing import Mask, Placed, aligned, refusal
 
 Values = Sequence[PaddedValue]
 
@@ -31,8 +31,12 @@ def _check_summed(
     if first.axes.get(row) != second.axes.get(column):
         raise refusal(op, axis, "sums products with other elements over")
     ends = first.beyond[row], second.beyond[column]
-    if not (ZERO in ends and all(one.is_finite for one in ends)):
-        raise refusal(op, axis, "sums over")
+    masks = Mask(0, row, 0.0), Mask(1, column, 0.0)
+    if ZERO not in ends:
+        raise refusal(op, axis, "sums over", masks[0])
+    for mask, end in zip(masks, ends, strict=True):
+        if not end.is_finite:
+            raise refusal(op, axis, "sums over", mask)
 
 
 def _places(rank: int, shape: Sequence[int], axis: int, place: int) -> dict[int, int]:

@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 
 from glow.dialects import glow
 from glow.dialects.function_attributes import TRUE_IN_PADDING
+from glow.dialects.glow.recurrent import RecurrentOp
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weights import Array, constant_value
@@ -27,10 +28,24 @@ from glow.passes.graph.padding.element_range import (
     joined,
     range_of,
 )
+from glow.passes.graph.padding.mask_steps import is_seen
 from glow.passes.graph.padding.movement_rules import MOVEMENT_RULES
-from glow.passes.graph.padding.padded_value import PaddedValue, marked_forms
-from glow.passes.graph.padding.placing import Placed, combined, marked_axes, refusal
+from glow.passes.graph.padding.padded_value import (
+    MarkedAxis,
+    PaddedAxis,
+    PaddedValue,
+    marked_forms,
+)
+from glow.passes.graph.padding.placing import (
+    Mask,
+    Placed,
+    check_plain,
+    combined,
+    marked_axes,
+    refusal,
+)
 from glow.passes.graph.padding.product_rules import PRODUCT_RULES
+from glow.passes.graph.padding.window_rules import WINDOW_RULES
 
 MAX_ELEMENTS = 1 << 20
 """Constants of no more elements are read; larger ones are weights of moderate size."""
@@ -78,14 +93,14 @@ def _small_value(op: glow.ConstantOp) -> Array | None:
     return constant_value(op.result) if size <= MAX_ELEMENTS else None
 
 
-def _beyond(table: Array, axis: int, axes: Mapping[int, bool]) -> Array:
+def _beyond(table: Array, axis: int, axes: Mapping[int, MarkedAxis]) -> Array:
     """What stands beyond the end of an axis and inside of others, at any length."""
     import numpy as np
 
     places = np.indices(table.shape, sparse=True)
     depths = {  # How many elements are between each and the padded end.
-        one: places[one] if front else table.shape[one] - 1 - places[one]
-        for one, front in axes.items()
+        one: places[one] if mark.at_front else table.shape[one] - 1 - places[one]
+        for one, mark in axes.items()
     }
     inside = np.full((1,) * table.ndim, table.shape[axis] - 1)
     for one, depth in depths.items():
@@ -115,7 +130,8 @@ def _softmax(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValu
     axis = op.attributes_view().int("axis")
     is_log = isinstance(op, glow.LogSoftmaxOp)
     if axis in value.axes and not value.beyond[axis].is_masked:
-        raise refusal(op, axis, "normalizes over what is not masked of")
+        what = "normalizes over what is not masked of"
+        raise refusal(op, axis, what, Mask(0, axis, LOWEST))
     shares = Range(MODERATE.low, 0) if is_log else SHARES
     beyond = {
         other: UNKNOWN if _may_be_empty(one) else shares
@@ -138,9 +154,28 @@ def _reduce(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue
     axes = attributes.ints("axes")
     for axis in axes:
         if axis in value.axes and not _is_neutral(op, value.beyond[axis]):
-            raise refusal(op, axis, "reduces")
-    rest = _without(value, axes, attributes.has("keepdims"))
-    return [_of_axes(rest, lambda one: _reduced(op, one))]
+            number = NEUTRAL.get(type(op))
+            masks = () if number is None else (Mask(0, axis, number),)
+            raise refusal(op, axis, "reduces", *masks)
+    return [reduced(op, value)]
+
+
+def reduced(op: NodeOp, value: PaddedValue) -> PaddedValue:
+    """The result of a reduction that does not see padding."""
+    view = op.attributes_view()
+    rest = _without(value, view.ints("axes"), view.has("keepdims"))
+    return _of_axes(rest, lambda one: _reduced(op, one))
+
+
+LOWEST = float("-inf")
+
+NEUTRAL: dict[type[Operation], float] = {
+    glow.ReduceSumOp: 0.0,
+    glow.ReduceMaxOp: LOWEST,
+    glow.ReduceMinOp: -LOWEST,
+    glow.ReduceProdOp: 1.0,
+}
+"""What a reduction does not see."""
 
 
 def _is_neutral(op: NodeOp, one: Range) -> bool:
@@ -169,11 +204,19 @@ def _arg(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue]:
     (value,) = operands
     attributes = op.attributes_view()
     axis = attributes.int("axis")
-    if axis in value.axes:
-        raise refusal(op, axis, "looks for the extreme element of")
+    if axis in value.axes and not _is_last_choice(op, value.beyond[axis]):
+        number = LOWEST if isinstance(op, glow.ArgMaxOp) else -LOWEST
+        what = "looks for the extreme element of"
+        raise refusal(op, axis, what, Mask(0, axis, number))
     last = Range(0, shape_of(op.inputs[0])[axis] - 1)
     rest = _without(value, [axis], attributes.has("keepdims"))
     return [_of_axes(rest, lambda _: last)]
+
+
+def _is_last_choice(op: NodeOp, one: Range) -> bool:
+    """Whether elements of a range are taken for extreme ones after all others."""
+    number = -LOWEST if isinstance(op, glow.ArgMinOp) else LOWEST
+    return one.number == number and not op.attributes_view().has("select_last")
 
 
 def _without(value: PaddedValue, axes: Sequence[int], keep: bool) -> PaddedValue:
@@ -207,25 +250,13 @@ def _moderate(value: PaddedValue) -> PaddedValue:
     return _of_axes(value, lambda one: MODERATE if one.is_finite else UNKNOWN)
 
 
-def check_plain(op: NodeOp, others: Sequence[PaddedValue]) -> None:
-    """Refuse operands that are padded, where only the first may be."""
-    for other in others:
-        for axis in other.axes:
-            raise refusal(op, axis, "takes a parameter with")
-
-
-def _only(*allowed: int) -> Rule:
-    """The rule of nodes that are the same function for each element of some axes."""
-
-    def rule(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue]:
-        value, *others = operands
-        check_plain(op, others)
-        for axis in value.axes:
-            if axis not in allowed:
-                raise refusal(op, axis, "computes across")
-        return [_moderate(value)] * len(op.results)
-
-    return rule
+def _across_channels(
+    op: NodeOp, operands: Sequence[PaddedValue]
+) -> Sequence[PaddedValue]:
+    """The same function of the channels of each pixel."""
+    if 1 in operands[0].axes:
+        raise refusal(op, 1, "computes across")
+    return [_moderate(operands[0])]
 
 
 def _batch_norm(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue]:
@@ -242,8 +273,10 @@ def _cumulative(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedV
     form = value.axes.get(axis)
     if form is None or form.at_front == attributes.has("reverse"):
         return [_moderate(value)]
-    if attributes.string("kind") != "sum" or value.beyond[axis].number != 0:
-        raise refusal(op, axis, "begins at the padding of")
+    is_sum = attributes.string("kind") == "sum"
+    if not is_sum or value.beyond[axis].number != 0:
+        masks = (Mask(0, axis, 0.0),) if is_sum else ()
+        raise refusal(op, axis, "begins at the padding of", *masks)
     result = _moderate(value)
     return [replace(result, beyond={**result.beyond, axis: ZERO})]
 
@@ -251,16 +284,26 @@ def _cumulative(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedV
 def _top_k(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue]:
     (value,) = operands
     last = len(shape_of(op.inputs[0])) - 1
-    if last in value.axes:
-        raise refusal(op, last, "sorts")
+    number = -LOWEST if op.attributes_view().has("smallest") else LOWEST
+    if last in value.axes and value.beyond[last].number != number:
+        raise refusal(op, last, "sorts", Mask(0, last, number))
     places = Range(0, shape_of(op.inputs[0])[last] - 1)
-    return [value, _of_axes(value, lambda _: places)]
+    kept = _without(value, [last], keep=True)
+    return [kept, _of_axes(kept, lambda _: places)]
 
 
 def _recurrent(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue]:
-    """Input [steps, batch, size], states [directions, batch, hidden]: only the batch is safe."""
+    """Input [steps, batch, size], states [directions, batch, hidden]: the batch is safe.
+
+    So are steps behind the end of a sequence that is read from its beginning.
+    """
+    assert isinstance(op, RecurrentOp)
     value, *others = operands
     check_plain(op, others[:3])
+    steps, is_only = value.axes.get(0), len(value.axes) == 1
+    if steps and steps.is_plain and not (steps.at_front or is_seen(op)) and is_only:
+        if not any(one.axes for one in others[3:]):
+            return [sequence_of(steps), *[PaddedValue()] * (len(op.results) - 1)]
     for operand in (value, *others[3:]):
         for axis in operand.axes:
             if axis != 1:
@@ -268,6 +311,11 @@ def _recurrent(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedVa
     form = next(one.axes[1] for one in operands if one.axes)
     states = PaddedValue({1: form}, MODERATE, {1: UNKNOWN}, UNKNOWN)
     return [states.shifted(1), *[states] * (len(op.results) - 1)]
+
+
+def sequence_of(steps: PaddedAxis) -> PaddedValue:
+    """The hidden states of a sequence with padding behind it."""
+    return PaddedValue({0: steps}, MODERATE, {0: UNKNOWN}, UNKNOWN)
 
 
 def _each_element(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValue]:
@@ -281,6 +329,7 @@ Rule = Callable[[NodeOp, Sequence[PaddedValue]], Sequence[PaddedValue]]
 RULES: dict[type[Operation], Rule] = {
     **MOVEMENT_RULES,
     **PRODUCT_RULES,
+    **WINDOW_RULES,
     glow.SoftmaxOp: _softmax,
     glow.LogSoftmaxOp: _softmax,
     **dict.fromkeys(
@@ -297,18 +346,7 @@ RULES: dict[type[Operation], Rule] = {
     glow.ArgMinOp: _arg,
     glow.LayerNormOp: _layer_norm,
     glow.BatchNormOp: _batch_norm,
-    **dict.fromkeys(
-        (
-            glow.Conv2dOp,
-            glow.Conv3dOp,
-            glow.ConvTranspose2dOp,
-            glow.ConvTranspose3dOp,
-            glow.MaxPool2dOp,
-            glow.AvgPool2dOp,
-            glow.LocalResponseNormOp,
-        ),
-        _only(0),
-    ),
+    glow.LocalResponseNormOp: _across_channels,
     glow.LstmOp: _recurrent,
     glow.GruOp: _recurrent,
     glow.RnnOp: _recurrent,

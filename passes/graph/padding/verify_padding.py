@@ -13,6 +13,7 @@ of an axis with what stands before it is an error that names both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -22,43 +23,75 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects.errors import GlowError
 from glow.dialects.locations import place_of
 from glow.dialects.node import NodeOp, node_name
-from glow.passes.graph.padding.padded_value import PaddedValue, padded_input
-from glow.passes.graph.padding.placing import marked_axes, marks
+from glow.passes.graph.padding.padded_value import (
+    MarkedAxis,
+    PaddedValue,
+    padded_input,
+)
+from glow.passes.graph.padding.placing import Mask, PaddingError, marked_axes, marks
 from glow.passes.graph.padding.rules import padded_results
 from glow.passes.rewriting.contract import GraphPass
 
 PaddedValues = dict[SSAValue, PaddedValue]
 
 
-def follow_padding(function: FuncOp) -> PaddedValues:
-    """The padding of all values of a function; raises GlowError where it changes a result."""
-    found: PaddedValues = {}
-    for argument, axes in zip(
-        function.body.block.args, argument_axes(function), strict=True
-    ):
-        found[argument] = padded_input(argument, axes)
-    for op in function.body.block.ops:
+class Masker(Protocol):
+    """Who makes nodes not see padding, where that can be done."""
+
+    def mask(self, op: NodeOp, mask: Mask, found: PaddedValues) -> None:
+        """Put a number beyond the end of an operand's axis."""
+        ...
+
+    def replaces(self, op: NodeOp, found: PaddedValues) -> bool:
+        """Whether a node has been taken care of, results and all."""
+        ...
+
+
+def follow_padding(function: FuncOp, masker: Masker | None = None) -> PaddedValues:
+    """The padding of all values of a function; raises GlowError where it changes a result.
+
+    With a masker nodes that would see padding get operands that are masked.
+    """
+    arguments = zip(function.body.block.args, argument_axes(function), strict=True)
+    found: PaddedValues = {one: padded_input(one, axes) for one, axes in arguments}
+    for op in list(function.body.block.ops):
         if isinstance(op, ReturnOp):
             _check_results(op, found)
         elif isinstance(op, NodeOp) and not op.regions:
-            operands = [found[operand] for operand in op.inputs]
-            results = padded_results(op, operands)
-            found.update(zip(op.results, results, strict=True))
+            if not (masker and masker.replaces(op, found)):
+                results = results_of(op, found, masker)
+                found.update(zip(op.results, results, strict=True))
         else:
             _check_unpadded(op, found)
             found.update((result, PaddedValue()) for result in op.results)
     return found
 
 
-def argument_axes(function: FuncOp) -> list[dict[int, bool]]:
-    """The padded axes of each argument, and whether each is padded at its front."""
+def results_of(
+    op: NodeOp, found: PaddedValues, masker: Masker | None = None
+) -> Sequence[PaddedValue]:
+    """The results of a node whose operands are known."""
+    while True:
+        try:
+            return padded_results(op, [found[operand] for operand in op.inputs])
+        except PaddingError as error:
+            if masker is None or not error.masks:
+                raise
+            for mask in error.masks:
+                masker.mask(op, mask, found)
+
+
+def argument_axes(function: FuncOp) -> list[dict[int, MarkedAxis]]:
+    """The padded axes of each argument."""
     given = function.arg_attrs
     if given is None:
         return [{}] * len(function.body.block.args)
     return [marked_axes(each.data) for each in given]
 
 
-def set_axes(function: FuncOp, axes: Sequence[Mapping[int, bool]], of: str) -> None:
+def set_axes(
+    function: FuncOp, axes: Sequence[Mapping[int, MarkedAxis]], of: str
+) -> None:
     """Write the padded axes of arguments (`arg_attrs`) or results (`res_attrs`)."""
     if any(axes):
         function.properties[of] = ArrayAttr(DictionaryAttr(marks(one)) for one in axes)
@@ -88,6 +121,21 @@ def _check_results(op: ReturnOp, found: PaddedValues) -> None:
                 )
 
 
+def mark_results(function: FuncOp, found: PaddedValues) -> None:
+    """Write the padded axes of the results of a function, as far as marks tell them."""
+    last = function.body.block.last_op
+    forms = [found[value].axes.items() for value in (last.operands if last else ())]
+    axes = [
+        {
+            axis: MarkedAxis(form.at_front, form.shrinking.multiplier)
+            for axis, form in one
+            if form.shrinking.divisor == 1
+        }
+        for one in forms
+    ]
+    set_axes(function, axes, "res_attrs")
+
+
 class VerifyPaddingPass(GraphPass):
     """Follow the padding of arguments to the results."""
 
@@ -97,9 +145,4 @@ class VerifyPaddingPass(GraphPass):
         """Run the pass on a module."""
         for function in op.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
-                found = follow_padding(function)
-                last = function.body.block.last_op
-                values = last.operands if last else ()
-                forms = [found[value].axes.items() for value in values]
-                axes = [{axis: form.at_front for axis, form in one} for one in forms]
-                set_axes(function, axes, "res_attrs")
+                mark_results(function, follow_padding(function))

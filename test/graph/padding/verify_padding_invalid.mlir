@@ -39,10 +39,11 @@ func.func @unmasked(%x: tensor<2x8x4xf32> {glow.padded_axes = array<i64: 1>}) ->
 
 // -----
 
-func.func @convolution(%x: tensor<1x3x8x8xf32> {glow.padded_axes = array<i64: 2>}, %w: tensor<2x3x3x3xf32>) -> tensor<1x2x6x6xf32> {
+func.func @convolution(%x: tensor<1x3x8x8xf32> {glow.padded_axes = array<i64: 2>}, %w: tensor<2x3x3x3xf32>) -> tensor<1x2x7x6xf32> {
+  %z = glow.sigmoid %x : tensor<1x3x8x8xf32>
   // expected-error @+1 {{glow.conv2d computes across axis 2}}
-  %y = glow.conv2d %x, %w : tensor<1x2x6x6xf32>
-  func.return %y : tensor<1x2x6x6xf32>
+  %y = glow.conv2d %z, %w pads [0, 0, 1, 0] : tensor<1x2x7x6xf32>
+  func.return %y : tensor<1x2x7x6xf32>
 }
 
 // -----

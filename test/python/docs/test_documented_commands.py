@@ -68,7 +68,7 @@ def blocks(page: str, kind: str) -> list[str]:
     return [block for found, block in BLOCK.findall(page) if found == kind]
 
 
-ROWS, STEP = blocks(
+ROWS, READER, STEP = blocks(
     (ROOT / "docs" / "open-sizes.md").read_text(encoding="utf-8"), "onnx"
 )
 
@@ -88,6 +88,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_glow_opt(["--lower", model, "-o", str(folder / "lowered.mlir")])
     onnx.save(parser.parse_model(ROWS), folder / "rows.onnx")
     onnx.save(parser.parse_model(STEP), folder / "step.onnx")
+    onnx.save(parser.parse_model(READER), folder / "reader.onnx")
     memory = (ROOT / "docs" / "memory.md").read_text(encoding="utf-8")
     (lives,) = (block for block in blocks(memory, "mlir") if "@lives" in block)
     (folder / "lives.mlir").write_text(lives, encoding="utf-8")

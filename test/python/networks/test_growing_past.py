@@ -13,7 +13,7 @@ import glow
 from glow import compiler
 from glow.bucketing.padded_arrays import cut, padded, write_padded
 from glow.dialects.errors import GlowError
-from glow.open_sizes import Margins, PaddedSize
+from glow.padded_sizes import Margins, PaddedSize
 from glow.runtime.array_pool import ArrayPool
 
 STEP = """<ir_version: 9, opset_import: ["" : 18]>

@@ -18,7 +18,12 @@ from glow.passes.quantization.profiling.profile import Profile
 from glow.runtime.caches.model_cache import describe
 
 SMALL = ROOT / "docs" / "small.mlir"
-OWN = {"fills_outputs", "shares_constants", "free_weight_bytes"}
+OWN = {
+    "fills_outputs",
+    "shares_constants",
+    "free_weight_bytes",
+    "shorter_shapes",
+}
 """What models with open sizes and bundles ask for their programs, and no caller."""
 
 NAMES = [part.name for part in fields(CompileOptions) if part.name not in OWN]
@@ -93,6 +98,7 @@ OTHERS: dict[str, Any] = {
     "fills_outputs": True,
     "shares_constants": True,
     "free_weight_bytes": 1 << 20,
+    "shorter_shapes": {"N": ({"x": (1, 2)}, 2, 3, 1)},
 }
 
 

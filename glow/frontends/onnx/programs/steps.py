@@ -19,10 +19,7 @@ from glow.frontends.onnx.programs.starts import (
     Start,
     Step,
 )
-from glow.open_sizes import (
-    InputShapes,
-    InputValues,
-)
+from glow.open_sizes import InputShapes, InputValues
 from glow.specialization.program_ends import Answers, ProgramEnds
 
 

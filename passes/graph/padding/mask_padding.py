@@ -1,0 +1,214 @@
+"""Masks, so that no node sees padding: a program for many sizes of one input.
+
+Where `verify-padding` would refuse a node, its operand gets what the node does not see, beyond an
+end that the program is told: it takes how many elements of the size are padding.
+
+    func.func @main(%x: tensor<1x4x8x12xf32> {glow.padded_axes = array<i64: 3>}) {
+      %y = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<1x4x8x12xf32>
+      %z = glow.softmax %y axis 3 : tensor<1x4x8x12xf32>
+
+    func.func @main(%x: ..., %padding: tensor<1xi64>) {
+      %length = glow.sub %12, %padding : tensor<1xi64>
+      %inside = glow.less %places, %length : tensor<12xi1>             places 0, 1, 2, ...
+      %y = glow.conv2d %x, %w pads [1, 1, 1, 1]                        its input ends in zeros
+      %masked = glow.select %inside, %y, %lowest
+      %z = glow.softmax %masked axis 3
+
+A mean over a padded axis is one of zeros beyond the end, times padded over kept elements. Layers
+that go on over a sequence get gates that keep the state beyond its end (`mask_steps.py`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from glow.dialects import glow
+from glow.dialects.function_attributes import INPUT_NAMES
+from glow.dialects.glow.recurrent import RecurrentOp
+from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
+from glow.dialects.weight_table import dtype_of
+from glow.passes.graph.padding.mask_steps import is_seen, keep_states
+from glow.passes.graph.padding.padded_value import PaddedAxis, PaddedValue
+from glow.passes.graph.padding.placing import Mask, refusal
+from glow.passes.graph.padding.rules import reduced, sequence_of
+from glow.passes.graph.padding.verify_padding import (
+    PaddedValues,
+    argument_axes,
+    follow_padding,
+    mark_results,
+    results_of,
+)
+from glow.passes.graph.padding.window_rules import global_axes
+from glow.passes.rewriting.contract import MEANING, GraphPass
+from glow.passes.rewriting.node_builder import NodeBuilder
+
+PADDING = "padding"
+"""The name of the argument, where no other is given."""
+
+
+class Masks:
+    """Masks operands beyond the end of their axes, which an argument tells."""
+
+    def __init__(self, function: FuncOp, padding: SSAValue) -> None:
+        """`padding` is a tensor<1xi64> of steps of padding."""
+        first = function.body.block.first_op
+        assert first is not None
+        self.padding = padding
+        self._start = NodeBuilder(first)
+        self._lengths: dict[PaddedAxis, SSAValue] = {}
+        self._insides: dict[tuple[PaddedAxis, int], SSAValue] = {}
+
+    def mask(self, op: NodeOp, mask: Mask, found: PaddedValues) -> None:
+        """Put a number beyond the end of an operand's axis."""
+        value = op.inputs[mask.operand]
+        padded = found[value]
+        form = padded.axes[mask.axis]
+        below = len(shape_of(value)) - 1 - mask.axis
+        number = _number(mask.number, value)
+        builder = NodeBuilder(op)
+        masked = builder.node(
+            glow.SelectOp,
+            self._inside(form, below),
+            value,
+            builder.splat(number, element_of(value)),
+        )
+        found[masked] = padded.masked(mask.axis, mask.number)
+        op.operands[mask.operand] = masked
+
+    def replaces(self, op: NodeOp, found: PaddedValues) -> bool:
+        """Means over padded axes, and layers that see steps that are padding."""
+        if isinstance(op, glow.ReduceMeanOp | glow.AvgPool2dOp):
+            return self._replaces_mean(op, found)
+        if isinstance(op, RecurrentOp):
+            return self._replaces_layer(op, found)
+        return False
+
+    def _replaces_mean(
+        self, op: glow.ReduceMeanOp | glow.AvgPool2dOp, found: PaddedValues
+    ) -> bool:
+        is_pool = isinstance(op, glow.AvgPool2dOp)
+        averaged = global_axes(op) if is_pool else op.attributes_view().ints("axes")
+        axes = sorted(set(averaged) & set(found[op.input].axes))
+        if not axes or not is_float(op.result):
+            return False
+        for axis in axes:
+            if found[op.input].beyond[axis].number != 0:
+                self.mask(op, Mask(0, axis, 0.0), found)
+        forms = [found[op.input].axes[axis] for axis in axes]
+        results = results_of(op, found) if is_pool else [reduced(op, found[op.input])]
+        mean = self._rescaled(op.result, forms)
+        found[op.result] = found[mean] = results[0]
+        return True
+
+    def _replaces_layer(self, op: RecurrentOp, found: PaddedValues) -> bool:
+        value = found[op.input]
+        form = value.axes.get(0)
+        if form is None or not is_seen(op):
+            return False
+        if not form.is_plain or len(value.axes) > 1:
+            raise refusal(op, 0, "goes on over")
+        if not value.outside.is_finite:
+            self.mask(op, Mask(0, 0, 0.0), found)
+        new, last = keep_states(op, self._inside(form, 2), self._length(form))
+        for old, other in zip(op.results, [new.sequence, *last], strict=True):
+            old.replace_all_uses_with(other)
+            found[old] = found[other] = PaddedValue()
+        found[op.sequence] = found[new.sequence] = sequence_of(form)
+        return True
+
+    def _rescaled(self, mean: SSAValue, forms: list[PaddedAxis]) -> SSAValue:
+        """The mean of what is before the ends, of one that has zeros beyond them."""
+        assert isinstance(mean.owner, Operation)
+        following = mean.owner.next_op
+        assert following is not None
+        builder, element = NodeBuilder(following), element_of(mean)
+        uses = list(mean.uses)
+        types = [tensor_type((1,), element)]
+        for form in forms:
+            whole, operands = builder.splat(form.size, element), [self._length(form)]
+            length = builder.create(glow.ConvertOp, operands, {}, types=types)
+            ratio = builder.node(glow.DivOp, whole, length)
+            ratio = builder.reshape(ratio, () if not shape_of(mean) else (1,))
+            mean = builder.node(glow.MulOp, mean, ratio)
+        for use in uses:
+            use.operation.operands[use.index] = mean
+        return mean
+
+    def _length(self, form: PaddedAxis) -> SSAValue:
+        """How many elements of the padded axis are kept, a tensor<1xi64>."""
+        form = form._replace(outer=1, inner=1)
+        if form not in self._lengths:
+            build, (multiplier, divisor, remainder) = self._start, form.shrinking
+            steps = build.node(glow.MulOp, self.padding, self._number(multiplier))
+            whole = self._number(form.size * divisor + remainder)
+            rest = build.node(glow.SubOp, whole, steps)
+            self._lengths[form] = build.node(glow.DivOp, rest, self._number(divisor))
+        return self._lengths[form]
+
+    def _number(self, number: int) -> SSAValue:
+        return self._start.splat(number, i64)
+
+    def _inside(self, form: PaddedAxis, below: int) -> SSAValue:
+        """Whether elements are kept, on an axis with so many others behind it."""
+        key = form, below
+        if key not in self._insides:
+            extent = form.outer * form.size * form.inner
+            places = np.arange(extent, dtype=np.int64) // form.inner % form.size
+            shape = (extent, *[1] * below)
+            constant = self._start.constant(places.reshape(shape), "places")
+            self._insides[key] = self._start.node(
+                glow.LessOp, constant, self._length(form)
+            )
+        return self._insides[key]
+
+
+def _number(number: float, value: SSAValue) -> float:
+    """A number of a value's elements: the lowest or highest for minus or plus infinity."""
+    dtype = dtype_of(element_of(value))
+    if dtype.kind == "f":
+        return number
+    if dtype.kind == "b":
+        return float(number > 0)
+    ends = np.iinfo(dtype.name)
+    return int(np.clip(number, ends.min, ends.max))
+
+
+def is_float(value: SSAValue) -> bool:
+    """Whether the elements are floats."""
+    return dtype_of(element_of(value)).kind == "f"
+
+
+def mask_padding(function: FuncOp, name: str = PADDING) -> PaddedValues:
+    """Mask what its marked arguments are padded with; an argument more tells how much that is.
+
+    Returns the padding of all values; raises GlowError for what masks do not help, before
+    which the function may have changed.
+    """
+    block = function.body.block
+    padding = block.insert_arg(tensor_type((1,), i64), len(block.args))
+    names = function.attributes.get(INPUT_NAMES)
+    if isa(names, ArrayAttr[StringAttr]):
+        function.attributes[INPUT_NAMES] = ArrayAttr([*names, StringAttr(name)])
+    if function.arg_attrs is not None:
+        function.arg_attrs = ArrayAttr([*function.arg_attrs, DictionaryAttr({})])
+    found = follow_padding(function, Masks(function, padding))
+    function.update_function_type()
+    return found
+
+
+class MaskPaddingPass(GraphPass):
+    """Mask what the padded arguments of each function have beyond their end."""
+
+    name = "mask-padding"
+    preserves = MEANING
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        for function in op.ops:
+            if isinstance(function, FuncOp) and any(argument_axes(function)):
+                mark_results(function, mask_padding(function))
