@@ -40,15 +40,18 @@ class PaddedSize:
     masked_from: tuple[int, ...] = ()
     """For each bucket a smaller size whose graph tells what of the program is padding, where
     the program masks that; 0 for a bucket that nothing is padded to."""
+    smallest: int = 0
+    """Smaller sizes are not padded: the model has other nodes for them, or takes none."""
 
     def bucket(self, name: str, size: int) -> int:
-        """The bucket of a size; itself, where none is larger by a multiple of the step.
+        """The bucket of a size; itself, where it is padded to none.
 
         Raises GlowError for a size beyond all of them.
         """
         larger = self.buckets[bisect_left(self.buckets, size) :]
-        for bucket in larger:
-            if (bucket - size) % self.step == 0:
+        for bucket in larger if size >= self.smallest else ():
+            is_multiple = (bucket - size) % self.step == 0
+            if is_multiple and (not self.masked_from or self.masked_size(bucket)):
                 return bucket
         if larger:
             return size

@@ -47,6 +47,12 @@ PADDED_AXES = "glow.padded_axes"
 PADDED_PER_STEP = "glow.padded_per_step"
 """How many elements each of the padded axes is longer by for each step of padding, if not one."""
 
+FROM_END = "glow.from_end"
+"""Of a slice: the axes of which it takes what is so far from the end, where padding follows."""
+
+CLAMPED = "glow.clamped"
+"""Of a list of places on a padded axis: on a shorter one they end at its last element."""
+
 FRONT_PADDED_AXES = "glow.front_padded_axes"
 """The same of axes that are padded before their first element."""
 

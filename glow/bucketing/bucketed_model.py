@@ -193,7 +193,7 @@ class BucketedModel(SpecializedModel):
         kept = [slice(None)] * array.ndim
         for one in axes:
             size = sizes[one.name]
-            if one.size(size) < 0:
+            if one.size(size) < (one.divisor > 1):
                 raise GlowError(f"{one.name} = {size} is too small for the model")
             kept[one.axis] = slice(one.size(size))
         return array[tuple(kept)]

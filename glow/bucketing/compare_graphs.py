@@ -10,18 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
+from glow.dialects.attributes import ints_attr
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import PADDED_PER_STEP
+from glow.dialects.function_attributes import CLAMPED, FROM_END, PADDED_PER_STEP
 from glow.dialects.node import is_static_tensor, node_name, shape_of
 from glow.dialects.weight_table import place_in_file
 from glow.dialects.weights import stored_value
 from glow.passes.graph.merge_weights import same_bits
-from glow.passes.graph.padding.mask_padding import mask_padding
+from glow.passes.graph.padding.mask_padding import axes_from_end, mask_padding
 from glow.passes.graph.padding.padded_value import MarkedAxis, PaddedAxis, PaddedValue
 from glow.passes.graph.padding.placing import MARKS, marks
 from glow.passes.graph.padding.verify_padding import (
@@ -42,6 +43,9 @@ SIZED: dict[type[Operation], tuple[str, ...]] = {
 
 MARKED = (glow.ConstantOp, glow.SplatOp, glow.BroadcastOp, glow.SliceOp)
 """The nodes whose results are longer than what they are made of."""
+
+
+MARK_NAMES = (*(name for name, _ in MARKS), PADDED_PER_STEP, FROM_END, CLAMPED)
 
 
 class Pair(NamedTuple):
@@ -103,7 +107,7 @@ def _compared(
         if is_static_tensor(second):
             _check_shape(first, second, found.get(second, PaddedValue()), pair)
     return tuple(
-        ResultAxis(number, axis, form)
+        ResultAxis(number, axis, form.merged)
         for number, value in enumerate(outputs)
         for axis, form in sorted(found[value].axes.items())
     )
@@ -127,9 +131,11 @@ def _mark(short: FuncOp, long: FuncOp, pair: Pair, any_multiple: bool = False) -
     if len(ops[0]) != len(ops[1]):
         raise GlowError("the network has other nodes for other sizes")
     for first, second in zip(*ops, strict=True):
-        _check_node(first, second, pair.at_front)
-        for name in (*(name for name, _ in MARKS), PADDED_PER_STEP):
+        for name in MARK_NAMES:
             second.attributes.pop(name, None)
+        if any_multiple:
+            _mark_ends(first, second)
+        _check_node(first, second, pair.at_front)
         if isinstance(second, MARKED):
             axes = _marks(first.results[0], second.results[0], pair, any_multiple)
             if isinstance(second, glow.BroadcastOp):
@@ -169,9 +175,10 @@ def _check_node(short: Operation, long: Operation, at_front: bool) -> None:
     if isinstance(short, glow.Pool2dOp) and isinstance(long, glow.Pool2dOp):
         same = same and _same_windows(short, long)
     if isinstance(short, glow.ConstantOp) and isinstance(long, glow.ConstantOp):
-        same = same and _is_part(short, long, at_front)
+        is_clamped = CLAMPED in long.attributes
+        same = same and (is_clamped or _is_part(short, long, at_front))
     if isinstance(short, glow.SliceOp) and isinstance(long, glow.SliceOp):
-        same = same and _ends(short, at_front) == _ends(long, at_front)
+        same = same and _same_parts(short, long, at_front)
     if not same:
         raise GlowError(
             f"{long.name} has other contents for other sizes", node=node_name(long)
@@ -193,6 +200,38 @@ def _same_windows(short: glow.Pool2dOp, long: glow.Pool2dOp) -> bool:
         one == other or place in whole
         for place, (one, other) in enumerate(zip(*kernels, strict=True))
     )
+
+
+def _mark_ends(short: Operation, long: Operation) -> None:
+    """Mark what masks can make independent of the size."""
+    if isinstance(short, glow.SliceOp) and isinstance(long, glow.SliceOp):
+        _mark_from_end(short, long)
+    if isinstance(short, glow.ConstantOp) and isinstance(long, glow.ConstantOp):
+        if long.result.uses and _is_clamped(short, long):
+            long.attributes[CLAMPED] = UnitAttr()
+
+
+def _mark_from_end(short: glow.SliceOp, long: glow.SliceOp) -> None:
+    """Mark the axes that both take as many elements of, as far from the end."""
+    starts = [_ends(op, at_front=False) for op in (short, long)]
+    ends = [_ends(op, at_front=True) for op in (short, long)]
+    sizes = [shape_of(op.result) for op in (short, long)]
+    axes = [
+        axis
+        for axis in range(len(sizes[0]))
+        if starts[0][axis] != starts[1][axis]
+        and ends[0][axis] == ends[1][axis]
+        and sizes[0][axis] == sizes[1][axis]
+    ]
+    if axes:
+        long.attributes[FROM_END] = ints_attr(*axes)
+
+
+def _same_parts(short: glow.SliceOp, long: glow.SliceOp, at_front: bool) -> bool:
+    """Whether two slices begin as far from the same end of each axis."""
+    pairs = zip(_ends(short, at_front), _ends(long, at_front), strict=True)
+    axes = axes_from_end(long)
+    return all(one == other or axis in axes for axis, (one, other) in enumerate(pairs))
 
 
 def _ends(op: glow.SliceOp, at_front: bool) -> list[int]:
@@ -224,6 +263,24 @@ def _is_part(short: glow.ConstantOp, long: glow.ConstantOp, at_front: bool) -> b
     added = np.subtract(second.shape, first.shape) if at_front else [0] * first.ndim
     part = second[tuple(map(slice, added, np.add(added, first.shape)))]
     return same_bits(part, first)
+
+
+def _is_clamped(short: glow.ConstantOp, long: glow.ConstantOp) -> bool:
+    """Whether both are places of the same elements, but for those behind the end of the shorter.
+
+    Such are those of an image that is enlarged by means of neighbours.
+    """
+    extents: set[int] = set()
+    for use in short.result.uses:
+        op = use.operation
+        if not isinstance(op, glow.SampleOp) or use.index != 1:
+            return False
+        extents.add(shape_of(op.input)[op.attributes_view().int("axis")])
+    first, second = stored_value(short.result), stored_value(long.result)
+    if first is None or second is None or first.ndim != 2 or len(extents) != 1:
+        return False
+    part = np.minimum(second[: len(first)], extents.pop() - 1)
+    return same_bits(part, first) and not same_bits(second[: len(first)], first)
 
 
 def _check_shape(

@@ -69,10 +69,8 @@ class Search:
                 return self._masked(behind)
             except GlowError as error:
                 errors[:1] = [error]
-            if len(errors) > 1:
-                refusals.append(self._refusal(*errors))
-        if not refusals:
-            self.graphs.at(self._at(PaddedSize(self.buckets), self._smallest))
+            if len(errors) > 1 or not refusals:
+                refusals.append(self._refusal(errors[0], errors[-1]))
         raise refusals[0]
 
     @property
@@ -124,41 +122,61 @@ class Search:
             except GlowError as error:
                 errors.append(error)
             else:
-                masked_from = tuple(some[0] if some else 0 for some in shorter.values())
-                return replace(padded, masked_from=masked_from), found
+                smallest = self._smallest_masked(padded, shorter, found)
+                masked_from = tuple(shorter.values())
+                return replace(
+                    padded, masked_from=masked_from, smallest=smallest
+                ), found
         raise errors[-1]
 
-    def _all_shorter(self, padded: PaddedSize) -> dict[int, list[int]]:
-        """Sizes that are padded to each bucket; raises GlowError where there are none."""
+    def _all_shorter(self, padded: PaddedSize) -> dict[int, int]:
+        """A size that is padded to each bucket, 0 for none; raises GlowError for no bucket."""
+        bounds = _bounds(self.buckets)
         found = {
-            bucket: self._shorter(padded, lowest, bucket)
-            for lowest, bucket in _bounds(self.buckets)
+            bucket: self._shorter(padded, *one) for one in bounds for bucket in one[1:]
         }
         if not any(found.values()):
             raise GlowError("no size is padded to its buckets")
         return found
 
-    def _shorter(self, padded: PaddedSize, lowest: int, bucket: int) -> list[int]:
-        """The smallest and the largest size that are padded to a bucket, if there are any.
+    def _shorter(self, padded: PaddedSize, lowest: int, bucket: int) -> int:
+        """A size that tells what of a bucket is padding; 0 if no size is padded to it.
 
-        Raises GlowError where the model does not take the largest.
+        It is about half of it, so that what depends on the size differs. Raises GlowError where
+        the model does not take it, or not the largest that is padded.
         """
-        first = lowest + (bucket - lowest) % padded.step
-        if first >= bucket:
-            return []
-        largest = bucket - padded.step
-        self.graphs.at(self._at(padded, largest))
-        sizes = dict.fromkeys((first, largest))
-        return [one for one in sizes if self.graphs.takes(self._at(padded, one))]
+        step, largest = padded.step, bucket - padded.step
+        if largest < (lowest if step == 1 else 1):
+            return 0
+        first = min(2, lowest)
+        first += (bucket - first) % step
+        middle = first + (largest - first) // (2 * step) * step
+        for size in (largest, middle):
+            self.graphs.at(self._at(padded, size))
+        return middle
 
-    def _masked_axes(
-        self, padded: PaddedSize, shorter: Mapping[int, Sequence[int]]
-    ) -> Axes:
+    def _smallest_masked(
+        self, padded: PaddedSize, shorter: Mapping[int, int], axes: Axes
+    ) -> int:
+        """The smallest size that is known to be padded as others are: 1 if it is 2."""
+        bucket = next(bucket for bucket, size in shorter.items() if size)
+        size, step = 2, padded.step
+        while size < shorter[bucket]:
+            tried = size + (bucket - size) % step
+            try:
+                if self._masked_at(padded, Pair(tried, bucket, step)) == axes:
+                    return 1 if size == 2 else tried
+            except GlowError:  # Too small for the network, or for a slice of it.
+                pass
+            size *= 2
+        return 1 if shorter[bucket] <= max(2, step) else shorter[bucket]
+
+    def _masked_axes(self, padded: PaddedSize, shorter: Mapping[int, int]) -> Axes:
         """The axes of outputs that hold the size, which all of some pad to a bucket."""
         pairs = [
             Pair(short, bucket, padded.step)
-            for bucket, some in reversed(list(shorter.items()))
-            for short in some
+            for bucket, short in reversed(list(shorter.items()))
+            if short
         ]
         return _same({self._masked_at(padded, pair) for pair in pairs})
 

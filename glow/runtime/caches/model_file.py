@@ -308,8 +308,10 @@ def _padding(entry: Sequence[Any] | None) -> Padding | None:
     padded, outputs, thinned = entry
     cuts = (tuple((axis, name) for axis, name in cuts) for cuts in outputs)
     sizes = {
-        name: PaddedSize(tuple(buckets), at_front, tuple(along), step, tuple(masked))
-        for name, (buckets, at_front, along, step, masked) in padded.items()
+        name: PaddedSize(
+            tuple(sizes), at_front, tuple(along), step, tuple(of), smallest
+        )
+        for name, (sizes, at_front, along, step, of, smallest) in padded.items()
     }
     parts = (tuple(Thinned(*one) for one in some) for some in thinned)
     return Padding(sizes, tuple(cuts), tuple(parts))

@@ -20,15 +20,25 @@ that go on over a sequence get gates that keep the state beyond its end (`mask_s
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from glow.dialects import glow
-from glow.dialects.function_attributes import INPUT_NAMES
+from glow.dialects.attributes import array_values, ints_attr
+from glow.dialects.function_attributes import FROM_END, INPUT_NAMES
 from glow.dialects.glow.recurrent import RecurrentOp
 from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.dialects.weight_table import dtype_of
@@ -64,28 +74,38 @@ class Masks:
         self._insides: dict[tuple[PaddedAxis, int], SSAValue] = {}
 
     def mask(self, op: NodeOp, mask: Mask, found: PaddedValues) -> None:
-        """Put a number beyond the end of an operand's axis."""
+        """Put a number, or its last element, beyond the end of an operand's axis."""
         value = op.inputs[mask.operand]
         padded = found[value]
         form = padded.axes[mask.axis]
-        below = len(shape_of(value)) - 1 - mask.axis
-        number = _number(mask.number, value)
+        inside = self._inside(form, len(shape_of(value)) - 1 - mask.axis)
         builder = NodeBuilder(op)
-        masked = builder.node(
-            glow.SelectOp,
-            self._inside(form, below),
-            value,
-            builder.splat(number, element_of(value)),
-        )
-        found[masked] = padded.masked(mask.axis, mask.number)
+        if mask.number is None:
+            other = self._last_element(builder, value, mask.axis, form)
+            known = replace(padded, repeats=mask.axis)
+        else:
+            other = builder.splat(_number(mask.number, value), element_of(value))
+            known = padded.masked(mask.axis, mask.number)
+        masked = builder.node(glow.SelectOp, inside, value, other)
+        found[masked] = known
         op.operands[mask.operand] = masked
 
+    def _last_element(
+        self, builder: NodeBuilder, value: SSAValue, axis: int, form: PaddedAxis
+    ) -> SSAValue:
+        """The element before the end of an axis, which has one then."""
+        one = builder.splat(1, i64)
+        place = builder.node(glow.SubOp, self._length(form), one)
+        return builder.node(glow.GatherOp, value, place, axis=axis)
+
     def replaces(self, op: NodeOp, found: PaddedValues) -> bool:
-        """Means over padded axes, and layers that see steps that are padding."""
+        """Whether a node is a mean over padded axes, or a layer that sees padded steps."""
         if isinstance(op, glow.ReduceMeanOp | glow.AvgPool2dOp):
             return self._replaces_mean(op, found)
         if isinstance(op, RecurrentOp):
             return self._replaces_layer(op, found)
+        if isinstance(op, glow.SliceOp):
+            self._look_up_ends(op, found)
         return False
 
     def _replaces_mean(
@@ -120,6 +140,31 @@ class Masks:
             found[old] = found[other] = PaddedValue()
         found[op.sequence] = found[new.sequence] = sequence_of(form)
         return True
+
+    def _look_up_ends(self, op: glow.SliceOp, found: PaddedValues) -> None:
+        """Look up what is near the end of an axis before a slice takes parts of others."""
+        for axis in axes_from_end(op):
+            value = found[op.input]
+            if axis in value.axes:
+                form = value.axes[axis].merged
+                if not form.is_plain:
+                    raise refusal(op, axis, "takes the end of")
+                last = self._from_end(op, axis, self._length(form))
+                kept = {other: other for other in value.axes if other != axis}
+                found[last] = value.moved(kept)
+                op.operands[0] = last
+
+    def _from_end(self, op: glow.SliceOp, axis: int, length: SSAValue) -> SSAValue:
+        """The elements that a slice takes of an axis, which it takes all of then."""
+        builder, view = NodeBuilder(op), op.attributes_view()
+        starts, size = list(view.ints("starts")), view.ints("sizes")[axis]
+        behind = shape_of(op.input)[axis] - starts[axis]
+        offsets = np.arange(size, dtype=np.int64) - behind
+        constant = builder.constant(offsets, "from_end")
+        places = builder.node(glow.AddOp, length, constant)
+        starts[axis] = 0
+        op.starts = ints_attr(*starts)
+        return builder.node(glow.GatherOp, op.input, places, axis=axis)
 
     def _rescaled(self, mean: SSAValue, forms: list[PaddedAxis]) -> SSAValue:
         """The mean of what is before the ends, of one that has zeros beyond them."""
@@ -176,6 +221,12 @@ def _number(number: float, value: SSAValue) -> float:
         return float(number > 0)
     ends = np.iinfo(dtype.name)
     return int(np.clip(number, ends.min, ends.max))
+
+
+def axes_from_end(op: glow.SliceOp) -> list[int]:
+    """The axes that a slice takes what is near the end of, as its mark tells."""
+    listed = op.attributes.get(FROM_END)
+    return list(map(int, array_values(listed))) if isa(listed, DenseArrayBase) else []
 
 
 def is_float(value: SSAValue) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from xdsl.ir import Operation
 
 from glow.dialects import glow
+from glow.dialects.function_attributes import CLAMPED
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
 from glow.passes.graph.padding.element_range import MODERATE, ZERO, Range, joined
@@ -59,7 +60,7 @@ def _concat(op: NodeOp, operands: Values) -> Values:
     result = combined(op, placed, joined)
     if longer is None:
         return [result]
-    form = longer.axes[axis]._replace(size=shape_of(op.results[0])[axis])
+    form = longer.axes[axis].merged._replace(size=shape_of(op.results[0])[axis])
     axes, beyond = {**result.axes, axis: form}, {**result.beyond, axis: longer.at(axis)}
     whole = joined([value.everywhere for value in operands])
     return [PaddedValue(axes, result.inside, beyond, whole)]
@@ -70,7 +71,7 @@ def _longer_end(op: NodeOp, operands: Values, axis: int) -> PaddedValue | None:
     last = len(operands) - 1
     padded = [place for place, value in enumerate(operands) if axis in value.axes]
     for place in padded:
-        form = operands[place].axes[axis]
+        form = operands[place].axes[axis].merged
         at_end = place == (0 if form.at_front else last)
         if len(padded) > 1 or not (at_end and form.is_plain):
             raise refusal(op, axis, "joins tensors along")
@@ -107,12 +108,12 @@ def _sliced_axis(
     op: NodeOp, value: PaddedValue, axis: int, is_shorter: bool
 ) -> PaddedAxis | None:
     """A padded axis of which a part is taken; None for a part that every length has."""
-    form, view = value.axes[axis], op.attributes_view()
+    form, view = value.axes[axis].merged, op.attributes_view()
     names = ("starts", "sizes", "steps")
     start, size, step = (view.ints(name)[axis] for name in names)
     whole = shape_of(op.inputs[0])[axis]
     if (start, size, step) == (0, whole, 1):
-        return form
+        return value.axes[axis]
     if not is_shorter and start == _kept(form) and size == 1 and form.is_plain:
         return None
     to_end = step > 0 and start + size * step >= whole
@@ -139,7 +140,7 @@ def _pad(op: NodeOp, operands: Values) -> Values:
         axes[axis] = form
         if any(ends):
             _check_pads(op, value, axis, ends)
-            axes[axis] = form._replace(size=shape_of(op.results[0])[axis])
+            axes[axis] = form.merged._replace(size=shape_of(op.results[0])[axis])
     added = Range(number, number)
     beyond = {axis: joined([one, added]) for axis, one in value.beyond.items()}
     return [PaddedValue(axes, MODERATE, beyond, joined([value.corner, added]))]
@@ -149,12 +150,15 @@ def _check_pads(
     op: NodeOp, value: PaddedValue, axis: int, ends: tuple[int, int]
 ) -> None:
     """Refuse elements at an end of a padded axis that would not be those of a call."""
-    form, number = value.axes[axis], op.attributes_view().float("value")
+    form, number = value.axes[axis].merged, op.attributes_view().float("value")
     if form.at_front or not form.is_plain:
         raise refusal(op, axis, "adds elements to")
-    if op.attributes_view().string("mode") != "constant":
+    mode = op.attributes_view().string("mode")
+    if mode not in ("constant", "edge"):
         raise refusal(op, axis, "repeats elements of")
-    if ends[1] > 0 and value.beyond[axis].number != number:
+    if ends[1] > 0 and mode == "edge" and value.repeats != axis:
+        raise refusal(op, axis, "repeats the last element of", Mask(0, axis, None))
+    if ends[1] > 0 and mode == "constant" and value.beyond[axis].number != number:
         raise refusal(op, axis, "adds elements to", Mask(0, axis, number))
 
 
@@ -228,11 +232,19 @@ def _sample(op: NodeOp, operands: Values) -> Values:
         return [replace(value, beyond=dict.fromkeys(value.axes, value.everywhere))]
     if len(shape_of(op.inputs[1])) != 2 or any(set(one) != {0} for one in tables):
         raise refusal(op, axis, "looks up elements of")
+    if _is_clamped(op) and value.repeats != axis:
+        raise refusal(op, axis, "repeats the last element of", Mask(0, axis, None))
     others = {one: form for one, form in value.axes.items() if one != axis}
     axes = {**others, axis: places.axes[0]}
     everywhere = joined([value.everywhere, ZERO])
     beyond = dict.fromkeys(axes, everywhere)
     return [PaddedValue(axes, joined([value.inside, ZERO]), beyond, everywhere)]
+
+
+def _is_clamped(op: NodeOp) -> bool:
+    """Whether places are those of a shorter axis but for some at its end."""
+    owner = op.inputs[1].owner
+    return isinstance(owner, Operation) and CLAMPED in owner.attributes
 
 
 MOVEMENT_RULES: dict[type[Operation], Rule] = {

@@ -58,6 +58,13 @@ class PaddedAxis(NamedTuple):
         """Whether the axis is nothing but the padded one."""
         return self.outer == self.inner == 1
 
+    @property
+    def merged(self) -> PaddedAxis:
+        """The same as a plain axis, where all that is kept comes first."""
+        if self.outer > 1 or self.inner == 1 or self.at_front:
+            return self
+        return self.spread(0, self.inner) or self
+
     def shorter(self, added: int) -> int:
         """The size of the axis without so many steps of padding."""
         return self.outer * self.shrinking.size(self.size, added) * self.inner
@@ -101,6 +108,8 @@ class PaddedValue:
     """Those beyond the end of one axis, and of no other."""
     corner: Range = ZERO
     """Those beyond the ends of several."""
+    repeats: int | None = None
+    """The axis beyond whose end its last element is repeated."""
 
     @property
     def everywhere(self) -> Range:
@@ -123,7 +132,8 @@ class PaddedValue:
         same = Range(number, number)
         others = [one for other, one in self.beyond.items() if other != axis]
         corner = same if len(others) < 2 else joined([same, self.corner])
-        return replace(self, beyond={**self.beyond, axis: same}, corner=corner)
+        beyond = {**self.beyond, axis: same}
+        return replace(self, beyond=beyond, corner=corner, repeats=None)
 
     def shifted(self, by: int) -> PaddedValue:
         """The value with so many axes before its own."""
@@ -133,6 +143,7 @@ class PaddedValue:
         """The value whose padded axes are elsewhere; those without a place are gone."""
         return replace(
             self,
+            repeats=None,
             axes={
                 places[axis]: one for axis, one in self.axes.items() if axis in places
             },

@@ -86,7 +86,8 @@ class Mask(NamedTuple):
 
     operand: int
     axis: int
-    number: float
+    number: float | None
+    """None for the last element before the end."""
 
 
 class PaddingError(GlowError):
@@ -120,7 +121,9 @@ def aligned(op: NodeOp, placed: Sequence[Placed]) -> dict[int, PaddedAxis]:
         found |= each.value.axes
     for axis, form in found.items():
         for each in placed:
-            if each.sizes.get(axis, 1) != 1 and each.value.axes.get(axis) != form:
+            other = each.value.axes.get(axis)
+            is_same = other is not None and other.merged == form.merged
+            if each.sizes.get(axis, 1) != 1 and not is_same:
                 raise refusal(op, axis, "joins other elements to those of")
     return found
 

@@ -113,7 +113,7 @@ def _check_results(op: ReturnOp, found: PaddedValues) -> None:
     """Refuse results of which what is kept is not one piece."""
     for number, value in enumerate(op.operands):
         for axis, form in found[value].axes.items():
-            if not form.is_plain:
+            if not form.merged.is_plain:
                 raise GlowError(
                     f"padding changes results: axis {axis} of result {number} has "
                     f"padding between elements that are kept",
@@ -124,11 +124,14 @@ def _check_results(op: ReturnOp, found: PaddedValues) -> None:
 def mark_results(function: FuncOp, found: PaddedValues) -> None:
     """Write the padded axes of the results of a function, as far as marks tell them."""
     last = function.body.block.last_op
-    forms = [found[value].axes.items() for value in (last.operands if last else ())]
+    forms = [
+        {axis: form.merged for axis, form in found[value].axes.items()}
+        for value in (last.operands if last else ())
+    ]
     axes = [
         {
             axis: MarkedAxis(form.at_front, form.shrinking.multiplier)
-            for axis, form in one
+            for axis, form in one.items()
             if form.shrinking.divisor == 1
         }
         for one in forms

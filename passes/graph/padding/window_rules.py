@@ -45,13 +45,15 @@ def _over_plane(
     check_plain(op, others)
     axes: dict[int, PaddedAxis] = {}
     whole = global_axes(op)
-    for axis, form in value.axes.items():
+    for axis, given in value.axes.items():
+        form = given.merged
         if axis in whole:
             _check_neutral(op, value, axis, _neutral(op))
             continue
-        if axis == 1 or (axis >= SPATIAL and (form.at_front or not form.is_plain)):
+        is_simple = form.is_plain and not form.at_front
+        if axis == 1 or (axis > 1 and not is_simple):
             raise refusal(op, axis, "computes across")
-        axes[axis] = form if axis == 0 else of_axis(op, value, axis)
+        axes[axis] = given if axis == 0 else of_axis(op, value, axis)
     outside = MODERATE if value.outside.is_finite else UNKNOWN
     return PaddedValue(axes, MODERATE, dict.fromkeys(axes, outside), outside)
 
@@ -69,7 +71,7 @@ def _windows(op: NodeOp, value: PaddedValue, axis: int) -> PaddedAxis:
     if end:
         _check_neutral(op, value, axis, _neutral(op))
     span = dilation * (kernel - 1) + 1
-    return value.axes[axis].windows(begin + end - span + stride, stride)
+    return value.axes[axis].merged.windows(begin + end - span + stride, stride)
 
 
 def _spread(op: NodeOp, value: PaddedValue, axis: int) -> PaddedAxis:
@@ -82,7 +84,7 @@ def _spread(op: NodeOp, value: PaddedValue, axis: int) -> PaddedAxis:
     span = dilation * (_kernel(op)[place] - 1) + 1
     if span - stride + more - end > 0:
         _check_neutral(op, value, axis, 0.0)
-    found = value.axes[axis].spread(span - stride + more - begin - end, stride)
+    found = value.axes[axis].merged.spread(span - stride + more - begin - end, stride)
     if found is None:
         raise refusal(op, axis, "spreads what strides have thinned along")
     return found

@@ -95,13 +95,6 @@ REFUSED = {
         "s = Shape(x)  n = Gather<axis = 0>(s, axes)  f = Cast<to = 1>(n)  y = Div(x, f)",
         "has other contents for other sizes",
     ),
-    "first and last row": (
-        "(float[N, 3] x) => (float[1, 3] y, float[1, 3] z)",
-        "last = Constant<value_ints = [-1]>()  y = Gather<axis = 0>(x, last)"
-        "  z = Gather<axis = 0>(x, axes)",
-        "'N' has no buckets: glow.slice has other contents for other sizes (at node 'y'); "
-        "at its front: glow.slice has other contents for other sizes (at node 'z')",
-    ),
     "a square": (
         "(float[N, 3] x) => (float[M] y)",
         "w = Transpose<perm = [1, 0]>(x)  z = MatMul(x, w)  "

@@ -19,7 +19,7 @@ WEIGHTS = (
     " float[3, 4, 2, 2] up = {%s}, int64[1] last = {-1}, int64[2] plane = {2, 3},"
     " int64[1] one = {1}, int64[1] most = {9000}, int64[8] around = {0, 0, 0, 1, 0, 0, 0, 2},"
     " float seven = {7}, float[4] twice = {1, 1, 1, 2},"
-    " float[4] four = {1, 2, 3, 4}, float[2] pair = {1, 2},"
+    " int64[4] kernel = {4, 1, 3, 3}, float[4] four = {1, 2, 3, 4}, float[2] pair = {1, 2},"
     " float[2, 8, 3] lw = {%s}, float[2, 8, 2] lr = {%s}, float[2, 16] lb = {%s},"
     " float[1, 6, 3] gw = {%s}, float[1, 6, 2] gr = {%s}>"
 )
@@ -108,6 +108,28 @@ MASKED = {
         "  two = Constant<value_ints = [2]>()  u = Slice(t, h, f, two)  k ="
         " Constant<value_ints = [3]>()  v0 = Slice(u, h, k, one)  z = Add(v0, y)",
     ),
+    "enlarged by neighbours": (
+        f"{IMAGE} => (float[1, 3, 5, M] y, float[1, 3, 5, P] z)",
+        'e = Exp(x)  y = Resize<mode = "linear">(e, , twice)'
+        '  z = Resize<mode = "cubic">(e, , twice)',
+    ),
+    "the last elements": (
+        f"{IMAGE} => (float[1, 3, 5] y, float[1, 3, 3, 2] z, float[1, 3, 5, 1] e)",
+        "end = Constant<value_int = -1>()  c = Sigmoid(x)  y = Gather<axis = 3>(c, end)"
+        "  from = Constant<value_ints = [1, -3]>()  to = Constant<value_ints = [4, -1]>()"
+        "  axes = Constant<value_ints = [2, 3]>()  z = Slice(c, from, to, axes)"
+        "  rest = Slice(x, one, most, columns)  e = Slice(rest, last, most, columns)",
+    ),
+    "shuffled pixels": (
+        f"{IMAGE} => (float[1, 1, 10, M] y, float[1, 4, 10, P] z)",
+        CONV + 'y = DepthToSpace<blocksize = 2, mode = "CRD">(s)  w1 ='
+        " ConstantOfShape<value = float[1] {0.2}>(kernel)"
+        "  z = Conv<pads = [1, 1, 1, 1]>(y, w1)",
+    ),
+    "the edge repeated": (
+        f"{IMAGE} => (float[1, 3, 5, M] y)",
+        'e = Exp(x)  y = Pad<mode = "edge">(e, around)',
+    ),
     "transposed": (
         f"{IMAGE} => (float[1, 4, 6, M] y)",
         "e = Exp(x)  y = ConvTranspose<strides = [1, 2], pads = [0, 0, 0, 1]>(e, up)",
@@ -157,7 +179,7 @@ def test_results_are_those_without_padding(name, backend):
     model = compiler.compile(source, backend=backend, buckets={"N": [9, 12]})
     free = compiler.compile(source, backend="interpreter", specializations=32)
     random = np.random.default_rng(1)
-    for count in (12, 11, 9, 8, 5, 3):
+    for count in (12, 11, 9, 8, 5, 4):
         (info,) = model.inputs
         shape = [count if size == "N" else size for size in info.shape]
         x = random.standard_normal(shape).astype(np.float32)
@@ -174,7 +196,7 @@ def test_results_may_hold_a_part_of_the_size():
     )
     (halves,), *_ = model.signature.padding.thinned
     assert [halves.size(n) for n in (12, 11, 10, 9)] == [6, 6, 5, 5]
-    assert model.signature.padding.sizes["N"].masked_from == (2,)
+    assert model.signature.padding.sizes["N"].masked_from == (6,)
 
 
 HALVED = (
@@ -335,3 +357,14 @@ def test_a_program_for_each_bucket_is_kept():
     for size in sizes:
         model(np.zeros((size, 1, 3), np.float32))
     assert len(model.programs()) == len(sizes)
+
+
+def test_sizes_that_are_too_small_have_their_own_programs():
+    model = compiler.compile(
+        model_of("the last elements"), backend="interpreter", buckets={"N": [12]}
+    )
+    free = compiler.compile(model_of("the last elements"), backend="interpreter")
+    assert model.signature.padding.sizes["N"].smallest == 4
+    x = np.random.default_rng(0).standard_normal((1, 3, 5, 2), np.float32)
+    for one, other in zip(model(x), free(x), strict=True):
+        np.testing.assert_array_equal(one, other)
