@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from operator import index
 from pickle import PickleBuffer
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import FilledOutput
+from glow.dialects.function_attributes import GENERATOR, FilledOutput
 from glow.runtime.buffers import IN_PLACE_BYTES
 from glow.tensor_info import Signature, TensorInfo
 
@@ -92,6 +93,7 @@ class CompiledModel:
         self._bytes = signature.nbytes
         is_limited = getattr(function, "limits_threads", False)
         self._limited = cast(LimitedFunction, function) if is_limited else None
+        self._draw_key()
 
     def __repr__(self) -> str:
         takes, gives = (
@@ -99,6 +101,12 @@ class CompiledModel:
         )
         details = getattr(self.function, "details", type(self.function).__name__)
         return f"<glow.CompiledModel ({takes}) -> ({gives}), {details}>"
+
+    def _draw_key(self) -> None:
+        """Give a generator of random numbers that has no key yet another one than others have."""
+        state = self.variables.get(GENERATOR)
+        if state is not None and not state.any():
+            state[0] = int.from_bytes(os.urandom(7), "little")
 
     def __copy__(self) -> CompiledModel:
         """The model itself, with the variables that it has."""

@@ -59,6 +59,9 @@ FRONT_PADDED_AXES = "glow.front_padded_axes"
 TRUE_IN_PADDING = "glow.true_in_padding"
 """Of a comparison: it holds for all that padding adds, as who made it knows and no pass can."""
 
+GENERATOR = "generator"
+"""The variable of a generator of random numbers that gets its key where a model is made."""
+
 BACKEND = "glow.backend"
 """Of a node: the backend that it is assigned to (`assign-backends`), which is printed as
 `backend "npu"`."""

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from glow.backends.backend import Backend, get_backend
 from glow.backends.divided import DividedBackend
 from glow.compiled_model import CompiledModel
+from glow.dialects.function_attributes import GENERATOR
 from glow.frontends.notes import ImportNotes
 from glow.options import CompileOptions
 from glow.runtime.caches.model_cache import FindFile, ModelCache
 from glow.runtime.caches.model_file import StoredModel
 from glow.runtime.caches.network_part import NetworkPart
-from glow.runtime.native_program import NativeProgram
+from glow.runtime.native_program import NativeProgram, beginning_with_zeros
 from glow.specialized_model import RunnableModel
 from glow.tensor_info import Signature
 
@@ -74,7 +75,9 @@ def entries_of(
 
 
 def _program(backend: Backend, model: CompiledModel) -> NativeProgram | None:
-    return backend.stored_program(model.function) if backend.caches_models else None
+    """The program of a model, whose generator of random numbers has no key yet."""
+    program = backend.stored_program(model.function) if backend.caches_models else None
+    return program and beginning_with_zeros(program, GENERATOR)
 
 
 def load_model(stored: StoredModel, options: CompileOptions) -> CompiledModel:

@@ -124,6 +124,17 @@ def with_values(program: NativeProgram, values: Mapping[str, Array]) -> NativePr
     return replace(program, variables=tuple(variables), initial=values_bytes)
 
 
+def beginning_with_zeros(program: NativeProgram, name: str) -> NativeProgram:
+    """A program one of whose variables, if it has that, begins with zeros."""
+    if all(each.name != name for each in program.variables):
+        return program
+    variables = tuple(
+        replace(each, initial=None) if each.name == name else each
+        for each in program.variables
+    )
+    return replace(program, variables=variables)
+
+
 def variable_views(program: NativeProgram, mutables: Bytes) -> Mapping[str, Array]:
     """The variables of a program by name, as arrays."""
     views = {each.name: each.place.view(mutables) for each in program.variables}

@@ -57,6 +57,10 @@ class FoldingGraph(Graph):
         """The array of a value, all of which are known here."""
         return self.arrays.get(value)
 
+    def generator(self, seed: int | None) -> SSAValue:
+        """Random numbers are drawn by the program."""
+        raise NotFoldedError
+
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
         """Loops stay in the program."""

@@ -13,14 +13,16 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.errors import GlowError
-from glow.dialects.glow import ConstantOp, SplatOp
+from glow.dialects.function_attributes import GENERATOR
+from glow.dialects.glow import AddOp, ConstantOp, SaveOp, SplatOp, VariableOp
+from glow.dialects.glow.training.layers import SEED
 from glow.dialects.locations import weight_location
 from glow.dialects.nibbles import pack_nibbles
 from glow.dialects.node import NodeOp, Types, named_location, tensor_type
 from glow.dialects.quant import CastOp
 from glow.dialects.quantized import is_packed
 from glow.dialects.weight_table import Array, WeightTable, element_type_of
-from glow.dialects.weights import new_constant
+from glow.dialects.weights import new_constant, numpy_to_dense
 from glow.runtime.memory import check_memory
 
 BUDGET = 2**24
@@ -76,12 +78,32 @@ class Graph:
         """Whether values of a loop's body have one form in all iterations: slices whose place
         is data do not leave their axis, and one number has the larger rank of two branches.
         """
+        self.generators: dict[str, SSAValue] = {}
+        """What was the state of generators of random numbers before the call, by their names."""
         self.answers: Callable[[SSAValue], Array | None] | None = None
         """Arrays of results of the node that is being imported, where they are known."""
 
     def array_of(self, value: SSAValue) -> Array | None:
         """The array of a value of the program that is known nevertheless."""
         return self.answers(value) if self.answers else None
+
+    def generator(self, seed: int | None) -> SSAValue:
+        """The state of a generator of random numbers, of a node with a seed or without one."""
+        name = GENERATOR if seed is None else f"{GENERATOR}.{seed}"
+        if name not in self.generators:
+            initial = numpy_to_dense(np.array([seed or 0, 0], np.int64))
+            read = VariableOp.of(name, SEED, initial)
+            self.append(read)
+            self.generators[name] = read.result
+        return self.generators[name]
+
+    def save_generators(self) -> None:
+        """Let the next call draw other numbers."""
+        for name, state in self.generators.items():
+            following = self.add(
+                AddOp, [state, Constant(np.array([0, 1], np.int64), "next_call")]
+            )
+            self.append(SaveOp.of(following.results[0], name))
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:

@@ -88,6 +88,8 @@ THEMES = (
     "signal",
     "spatial.sampling",
     "spatial.regions",
+    "random_numbers",
+    "experimental",
     "training",
 )
 """The modules whose handlers fill `HANDLERS` behind those of `plain`, common ones first: they

@@ -27,9 +27,10 @@ COMPILED = frozenset(
     """
     Attention Conv ConvInteger ConvTranspose DFT DeformConv Det Einsum GRU Gemm GridSample
     Inverse LSTM Loop MatMul MatMulInteger QLinearConv QLinearMatMul RNN STFT Scan SequenceMap
+    Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike
     """.split()
 )
-"""The operators for whose sake a program is compiled."""
+"""The operators for whose sake a program is compiled: a generator has its state in one."""
 
 
 def is_evaluated(nodes: Iterable[NodeProto]) -> bool:

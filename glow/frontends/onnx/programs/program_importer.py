@@ -285,6 +285,8 @@ class ProgramImporter(Importer):
     ) -> None:
         """Return the results and put the function around the block."""
         block, first = self.block, self.first
+        self.graph.location = None
+        self.graph.save_generators()
         block.add_op(ReturnOp(*results.values()))
         inner = [arguments.get(name) for name in start.inner]
         replace_by_arguments(first.results, inner[: len(first.results)])
