@@ -31,7 +31,7 @@ from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
 from glow.garbage_collection import collection_paused
 from glow.open_sizes import Buckets, InputShapes, InputValues
-from glow.options import HOST, SPECIALIZATIONS, CompileOptions, OptionKeywords
+from glow.options import AUTO, HOST, SPECIALIZATIONS, CompileOptions, OptionKeywords
 from glow.runtime.caches.model_cache import (
     ModelCache,
     UnknownOptionError,
@@ -104,7 +104,7 @@ def compile(
     input_shapes: InputShapes | None = None,
     input_values: InputValues | None = None,
     specializations: int = SPECIALIZATIONS,
-    buckets: Buckets | None = None,
+    buckets: Buckets | str | None = None,
     numerics: str = "default",
     quantize: Quantization = False,
     quantization: QuantizationOptions | None = None,
@@ -119,8 +119,8 @@ def compile(
     for good. A model with open sizes, or with inputs whose values decide shapes, becomes a
     `SpecializedModel`, which compiles at its calls and keeps so many `specializations`.
     `buckets` are the only sizes that it compiles for (`{"length": [16, 32]}`): others are
-    padded with zeros to the next, and results cut, where that does not change them. With
-    buckets `input_shapes` fixes the other sizes.
+    padded with zeros to the next, and results cut, where that does not change them; `auto`
+    chooses them by the calls. With buckets `input_shapes` fixes the other sizes.
     Of several backends (`["npu", "cpu"]`) the first that runs a node takes it; `device` is one
     of `glow devices`. `target_core` is a file with figures of the core (`glow calibrate`).
     `threads` are those of a call, by default one a core, and change no result. `numerics`
@@ -177,6 +177,10 @@ def compile_known(model: Model, options: CompileOptions) -> RunnableModel:
         _warn(stored.warnings)
         signature = stored.signature
     specializer = StoredSpecializer(ModelSource(cast("OnnxModel", model)), options)
+    if options.buckets == AUTO:
+        from glow.bucketing.automatic import automatic_model
+
+        return automatic_model(signature, specializer, compile_known)
     from glow.bucketing.bucketed_model import open_model
 
     return open_model(signature, specializer, options.specializations)

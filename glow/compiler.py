@@ -44,12 +44,12 @@ from glow.frontends.mapped_file import check_files
 from glow.garbage_collection import collection_paused
 from glow.lowering.target.program_target import check_target
 from glow.open_sizes import OpenModelError, check_no_buckets
-from glow.options import CompileOptions, OptionKeywords
+from glow.options import AUTO, CompileOptions, OptionKeywords
 from glow.passes.rewriting.trace import pass_clock
 from glow.precision import apply_precision
 from glow.runtime.memory import check_memory
 from glow.sequence_model import with_sequences
-from glow.signature import main_function, signature_of
+from glow.signature import check_interfaces, main_function, signature_of
 from glow.specialization.model_source import ModelSource, OpenSource
 from glow.specialization.program_ends import ProgramEnds
 from glow.specialized_model import (
@@ -57,7 +57,6 @@ from glow.specialized_model import (
     Program,
     RunnableModel,
 )
-from glow.verification import check_interfaces
 
 if TYPE_CHECKING:
     import onnx
@@ -120,6 +119,10 @@ def compile_model(
         from glow.bucketing.buckets import with_padding
 
         specializer = ModelSpecializer(ModelSource(model), options)
+        if options.buckets == AUTO:
+            from glow.bucketing.automatic import automatic_model
+
+            return automatic_model(error.signature, specializer, compile_model)
         signature = with_padding(error.signature, options, partial(load, model))
         from glow.bucketing.bucketed_model import open_model
 

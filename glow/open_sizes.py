@@ -40,12 +40,12 @@ class ImportOptions(TypedDict, total=False):
 class InputOptions(ImportOptions, total=False):
     """What a user tells of the inputs, as keyword arguments."""
 
-    buckets: Buckets | None
+    buckets: Buckets | str | None
 
 
-def check_no_buckets(buckets: Buckets | None) -> None:
-    """Raise GlowError for buckets of a model without open sizes."""
-    for name in buckets or ():
+def check_no_buckets(buckets: Buckets | str | None) -> None:
+    """Raise GlowError for buckets of a model without open sizes, unless it chooses them."""
+    for name in () if buckets == "auto" else buckets or ():
         raise GlowError(f"no open size is named '{name}': the model has none")
 
 

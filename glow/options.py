@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 SPECIALIZATIONS = 16
 
+AUTO = "auto"
+"""Stands for buckets that calls choose."""
+
 HOST = "host"
 """The target that stands for this machine."""
 
@@ -58,9 +61,9 @@ class CompileOptions:
     """Values, by name, that inputs are fixed to: they are no inputs then."""
     specializations: int = SPECIALIZATIONS
     """How many programs are kept of a model with open sizes."""
-    buckets: Buckets | None = None
+    buckets: Buckets | str | None = None
     """Sizes, by the name of an open size, that programs are compiled for: smaller ones are
-    padded."""
+    padded; `auto` for the next of many sizes."""
     numerics: str = "default"
     """`exact`, `default` or `fast`: how far results may be from direct sums."""
     quantize: Quantization = False
@@ -98,7 +101,7 @@ class CompileOptions:
 
             values = {name: np.asarray(v) for name, v in self.input_values.items()}
             object.__setattr__(self, "input_values", values)
-        if self.buckets is not None:
+        if self.buckets is not None and self.buckets != AUTO:
             object.__setattr__(self, "buckets", _rising(self.buckets))
         _check_count("specializations", self.specializations)
         _check_count("memory_limit", self.memory_limit, " (of bytes)")
@@ -116,6 +119,11 @@ class CompileOptions:
                 raise GlowError(
                     f"{name} is for ONNX models; a program of MLIR has its shapes"
                 )
+
+    @property
+    def fixed_buckets(self) -> Buckets | None:
+        """The buckets, unless calls choose them."""
+        return None if isinstance(self.buckets, str) else self.buckets
 
     def for_signature(self) -> CompileOptions:
         """The options that a model is imported by to see what it leaves open.
@@ -173,7 +181,7 @@ class OptionKeywords(TypedDict, total=False):
     input_shapes: InputShapes | None
     input_values: InputValues | None
     specializations: int
-    buckets: Buckets | None
+    buckets: Buckets | str | None
     numerics: str
     quantize: Quantization
     quantization: QuantizationOptions | None

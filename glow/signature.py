@@ -22,6 +22,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import INPUT_COUNT, INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.locations import place_of
 from glow.dialects.node import element_of, shape_of
+from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import dtype_of
 from glow.tensor_info import Signature, TensorInfo
 
@@ -101,3 +102,23 @@ def buffer_infos(
     for argument in function.body.block.args:
         infos.append((shape_of(argument), dtype_of(element_of(argument))))
     return infos
+
+
+def check_interfaces(module: ModuleOp) -> None:
+    """Raise GlowError where a function takes or returns quantized elements.
+
+    Those are stored integers between nodes; callers have floats, or plain integers.
+    """
+    for function in module.ops:
+        if not isinstance(function, func.FuncOp):
+            continue
+        types = function.function_type
+        for shaped in (*types.inputs, *types.outputs):
+            if is_quantized(shaped):
+                raise GlowError(
+                    f"@{function.sym_name.data} takes or returns {shaped}, which no "
+                    "compiled program does",
+                    location=place_of(function),
+                    hint="cast from floats and to floats inside, with quant.qcast and "
+                    "quant.dcast",
+                )

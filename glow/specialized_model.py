@@ -31,11 +31,9 @@ from glow.open_sizes import (
 )
 from glow.runtime.threads.cores import available_cores
 from glow.specialization.evaluated_rests import EvaluatedRests, Evaluator
-from glow.specialization.many_programs import (
-    TOLD_PROGRAMS,
-    tell_of_buckets,
-    varying_sizes,
-)
+
+TOLD_PROGRAMS = 8
+"""So many programs for calls of other sizes are worth a warning, since each takes a while."""
 
 Answers = tuple[Mapping[str, Array], ...]
 """The values by name that each program before has asked for, in order."""
@@ -334,8 +332,10 @@ class SpecializedModel:
             self._is_told |= are_many
             calls = cast("Sequence[Shapes]", list(self._kept[0]))
         future.set_result(program)
-        if tells and (varying := varying_sizes(self.signature, calls)):
-            tell_of_buckets(varying)
+        if tells:
+            from glow.specialization.many_programs import tell_of_buckets
+
+            tell_of_buckets(self.signature, calls)
         return program
 
     def keep(self, depth: int, key: Key, program: Program) -> None:

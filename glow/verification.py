@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.errors import GlowError, one_line
 from glow.dialects.locations import node_name, place_of
-from glow.dialects.quantized import is_quantized
 from glow.dominance import undominated_use
 
 
@@ -81,23 +79,3 @@ def _at(operation: Operation, message: str, when: str) -> GlowError:
 
 def _suffix(when: str) -> str:
     return f" ({when})" if when else ""
-
-
-def check_interfaces(module: ModuleOp) -> None:
-    """Raise GlowError where a function takes or returns quantized elements.
-
-    Those are stored integers between nodes; callers have floats, or plain integers.
-    """
-    for function in module.ops:
-        if not isinstance(function, FuncOp):
-            continue
-        types = function.function_type
-        for shaped in (*types.inputs, *types.outputs):
-            if is_quantized(shaped):
-                raise GlowError(
-                    f"@{function.sym_name.data} takes or returns {shaped}, which no "
-                    "compiled program does",
-                    location=place_of(function),
-                    hint="cast from floats and to floats inside, with quant.qcast and "
-                    "quant.dcast",
-                )

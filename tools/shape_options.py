@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from glow.dialects.errors import UsageError
+from glow.options import AUTO
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +45,7 @@ def add_bucket_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=SIZES",
         help="the only sizes that programs are compiled for, of an open size by its name "
-        "(length=16,32,64): others are padded to the next; may be repeated",
+        "(length=16,32,64): others are padded to the next; may be repeated; or auto",
     )
 
 
@@ -57,6 +58,8 @@ def input_options(args: argparse.Namespace) -> InputOptions:
     """What the options give; UsageError for what is no shape or number."""
     found: InputOptions = {**import_options(args)}
     buckets: list[str] = getattr(args, "buckets", [])
+    if AUTO in buckets:
+        return {**found, "buckets": AUTO}
     return {**found, "buckets": _buckets(buckets)} if buckets else found
 
 

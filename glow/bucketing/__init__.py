@@ -7,6 +7,8 @@
 | `graphs.py`          | the network's graphs for numbers of its sizes                         |
 | `compare_graphs.py`  | whether one graph is another one with padding                         |
 | `masked_graphs.py`   | the graph of a program that masks padding                             |
+| `choices.py`         | the buckets that calls choose                                         |
+| `automatic.py`       | the model that lets its calls choose buckets                          |
 | `named_sizes.py`     | names that a user gives to sizes                                      |
 | `bucketed_model.py`  | the model that pads its calls, with arrays of `padded_arrays.py`      |
 | `growing_results.py` | memory of results that grow from call to call                         |

@@ -26,10 +26,11 @@ from itertools import product
 
 from xdsl.dialects.builtin import ModuleOp
 
+from glow.bucketing.choices import Refusals, chosen_options
 from glow.bucketing.graphs import Graphs, Import, Sizes
 from glow.bucketing.masked_graphs import masked_graph
 from glow.bucketing.named_sizes import with_names
-from glow.bucketing.search import Search, SizedAxis
+from glow.bucketing.search import NoBucketsError, Search, SizedAxis
 from glow.dialects.errors import GlowError
 from glow.open_sizes import (
     UNNAMED,
@@ -43,7 +44,7 @@ from glow.open_sizes import (
     padded_shapes,
     shorter_shapes,
 )
-from glow.options import CompileOptions
+from glow.options import AUTO, CompileOptions
 from glow.padded_sizes import PaddedSize, Padding, Thinned
 
 TRIED_SIZES = (2, 16, 64, 224)
@@ -60,7 +61,7 @@ def with_padding(
     Sizes that the options have shapes for stay open only if they are padded. `load` imports the
     model's graph. Raises GlowError where padding changes results.
     """
-    if options.buckets is None:
+    if options.fixed_buckets is None:
         return signature
 
     def imported(shapes: InputShapes) -> ModuleOp:
@@ -68,7 +69,7 @@ def with_padding(
 
     signature, shapes = with_names(signature, options.input_shapes or {})
     known = known_sizes(signature.inputs, shapes)
-    padding = find_padding(signature, options.buckets, imported, known)
+    padding = find_padding(signature, options.fixed_buckets, imported, known)
     open_still = padding.names
     fixed = {name: size for name, size in known.items() if name not in open_still}
     inputs = tuple(info.at(fixed) for info in signature.inputs)
@@ -82,6 +83,8 @@ def at_buckets(
     try:
         load(options.for_signature())
     except OpenModelError as error:
+        if options.buckets == AUTO:
+            return _at_chosen(options, load, error.signature)
         signature = with_padding(error.signature, options, load)
     else:
         check_no_buckets(options.buckets)
@@ -93,6 +96,23 @@ def at_buckets(
     found = {info.name: shape for info, shape in zip(inputs, wanted, strict=True)}
     shorter = shorter_shapes(inputs, padding, wanted) or None
     return replace(options, input_shapes=found, buckets=None, shorter_shapes=shorter)
+
+
+def _at_chosen(
+    options: CompileOptions,
+    load: Callable[[CompileOptions], ModuleOp],
+    signature: OpenSignature,
+) -> CompileOptions:
+    """The options of the program for buckets that the options' shapes choose."""
+    refused = Refusals()
+    while True:
+        chosen = chosen_options(options, signature, refused)
+        if not chosen.buckets:
+            return chosen
+        try:
+            return at_buckets(chosen, load)
+        except NoBucketsError as error:
+            refused.add(error.size, error.bucket)
 
 
 def find_padding(

@@ -27,6 +27,13 @@ STEPS = (1, 2, 4, 8, 16, 32, 64)
 """Elements that padding may be a multiple of."""
 
 
+class NoBucketsError(GlowError):
+    """A size that cannot be padded to its largest bucket."""
+
+    size: str
+    bucket: int
+
+
 class SizedAxis(NamedTuple):
     """An axis of an output that holds a padded size."""
 
@@ -55,7 +62,7 @@ class Search:
 
     def found(self) -> tuple[PaddedSize, Axes]:
         """How it is padded, and which axes of which outputs hold it."""
-        refusals: list[GlowError] = []
+        refusals: list[NoBucketsError] = []
         for other in self.others:
             behind = PaddedSize(self.buckets, along=(other,) if other else ())
             errors: list[GlowError] = []
@@ -212,14 +219,16 @@ class Search:
         names = (self.name, *padded.along)
         return self.sizes | {one: self.sizes[one] + added for one in names}
 
-    def _refusal(self, behind: GlowError, front: GlowError) -> GlowError:
+    def _refusal(self, behind: GlowError, front: GlowError) -> NoBucketsError:
         """The error of a size that can be padded neither behind its end nor at its front."""
         message = f"'{self.name}' has no buckets: {behind.message}"
         if (front.message, front.node) != (behind.message, behind.node):
             place = f" (at node '{behind.node}')" if behind.node else ""
             message += f"{place}; at its front: {front.message}"
         hint = front.hint or "without buckets each size has a program of its own"
-        return GlowError(message, node=front.node, hint=hint)
+        error = NoBucketsError(message, node=front.node, hint=hint)
+        error.size, error.bucket = self.name, self.buckets[-1]
+        return error
 
 
 def compared(short: ModuleOp, long: ModuleOp, compare: Compare) -> Sequence[ResultAxis]:

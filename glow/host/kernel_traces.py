@@ -53,6 +53,7 @@ def compile_timed(model: Model, options: CompileOptions) -> RunnableModel | None
         return inspection.timed(model, options.for_signature(), tell_kernels)
     except OpenModelError as error:
         source = ModelSource(cast("OnnxModel", model))
+        options = replace(options, buckets=options.fixed_buckets)
         specializer = TimedSpecializer(source, options)
         signature = with_padding(error.signature, options, partial(load, model))
         return open_model(signature, specializer, options.specializations)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from glow.open_sizes import UNNAMED, OpenSignature
 
-TOLD_PROGRAMS = 8
-"""So many programs for calls of other sizes are worth a warning, since each takes a while."""
+Calls = Sequence[Sequence[Sequence[int]]]
+"""The shapes of the inputs of each."""
 
 
-def varying_sizes(
-    signature: OpenSignature, calls: Iterable[Sequence[Sequence[int]]]
-) -> list[str]:
-    """The open sizes without buckets that calls, of such shapes of their inputs, differ in."""
+def varying_sizes(signature: OpenSignature, calls: Calls) -> list[str]:
+    """The open sizes without buckets that calls differ in."""
     known = signature.padding.names if signature.padding else set[str]()
     sizes: dict[str, set[int]] = {}
     for shapes in calls:
@@ -25,10 +23,13 @@ def varying_sizes(
     return [name for name, found in sizes.items() if len(found) > 1]
 
 
-def tell_of_buckets(sizes: Sequence[str]) -> None:
-    """Warn that each new size compiles a program."""
+def tell_of_buckets(signature: OpenSignature, calls: Calls) -> None:
+    """Warn that each new size compiles a program, where that is what calls differ in."""
+    sizes = varying_sizes(signature, calls)
+    if not sizes:
+        return
     warnings.warn(
-        f"{TOLD_PROGRAMS} programs are compiled for calls that differ in {', '.join(sizes)}; "
-        f"buckets={{'{sizes[0]}': [16, 64, 256]}}, if the model allows it, bounds them",
+        f"{len(calls)} programs are compiled for calls that differ in {', '.join(sizes)}; "
+        f"buckets={{'{sizes[0]}': [16, 64, 256]}}, or 'auto', bounds them if the model allows it",
         stacklevel=2,
     )

@@ -38,7 +38,12 @@ OLDEST, NEWEST = 7, 23
 MOST = 8
 """Examples of an operator at an opset: there are hundreds of casts."""
 
-RANDOM = frozenset(("Dropout", "RandomNormalLike", "RandomUniformLike", "Bernoulli"))
+RANDOM = frozenset(
+    """
+    Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform
+    RandomUniformLike
+    """.split()
+)
 
 ELSEWHERE = re.compile(r"not supported|needs the value|elements of type")
 """Refusals, which another test counts."""

@@ -74,3 +74,15 @@ func.func @both(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %r = glow.sub %x, %k : tensor<4x4xf32>
   func.return %c, %r : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// A condition of fewer axes is as large as the rows, which have leading ones.
+// CHECK-LABEL: @leading_ones
+// CHECK: cpu.fused_rows %keep, %x {
+// CHECK: cpu.row_sum
+// CHECK: } : tensor<1x1x1xf32>
+func.func @leading_ones(%keep: tensor<30xi1>, %x: tensor<1x1x30xf32>) -> tensor<1x1x1xf32> {
+  %zero = glow.splat 0.0 : tensor<f32>
+  %kept = glow.select %keep, %x, %zero : tensor<1x1x30xf32>
+  %mean = glow.reduce_mean %kept axes [2] keepdims : tensor<1x1x1xf32>
+  func.return %mean : tensor<1x1x1xf32>
+}

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 
 from xdsl.dialects.builtin import TensorType, f32
@@ -47,6 +48,11 @@ def rows_of_operand(shape: Shape, space: Shape) -> int | None:
     return prod(outer)
 
 
+def space_of(shapes: Iterable[Shape]) -> Shape:
+    """The shape that operands broadcast to: the largest, or that of most axes of those."""
+    return max(shapes, key=lambda shape: (prod(shape), len(shape)))
+
+
 @irdl_op_definition
 class FusedRowsOp(NodeOp):
     """A scalar function of rows, in which `cpu.row_sum` stands for the sum over a row.
@@ -65,7 +71,7 @@ class FusedRowsOp(NodeOp):
         """Every operand has rows of the space, and results have all of them."""
         shapes = [operand.get_shape() for operand in operands]
         fail_unless(bool(shapes), "there are no rows")
-        space = max(shapes, key=prod)
+        space = space_of(shapes)
         for shape in shapes:
             fail_unless(
                 rows_of_operand(shape, space) is not None,
@@ -80,7 +86,7 @@ class FusedRowsOp(NodeOp):
     @property
     def space(self) -> Shape:
         """The shape of all elements of the rows."""
-        return max((shape_of(value) for value in self.arguments), key=prod)
+        return space_of(map(shape_of, self.arguments))
 
     def verify_(self) -> None:
         """The region takes and yields the element types of operands and results."""

@@ -6,6 +6,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.fused_rows import space_of
 from glow.dialects import glow
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array
@@ -14,7 +15,7 @@ from glow.interpreter.evaluation import evaluate_scalar
 
 def run_fused_rows(op: GlowOp, *operands: Array) -> tuple[Array, ...]:
     """The results, rows or one number for each."""
-    space = max((operand.shape for operand in operands), key=np.prod)
+    space = space_of(operand.shape for operand in operands)
     block = op.regions[0].block
     values: dict[SSAValue, Array] = dict(zip(block.args, operands, strict=True))
     for inner in block.ops:

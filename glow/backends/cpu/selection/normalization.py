@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.fused_rows import rows_of_operand
+from glow.backends.cpu.dialect.fused_rows import rows_of_operand, space_of
 from glow.backends.cpu.kernels.reduction.arg_reduce import (
     ArgReduceSpec,
     build_arg_reduce,
@@ -93,7 +93,7 @@ def _layer_norm_of_rows(
 
 def fused_rows_spec(op: instr.InstructionOp) -> FusedRowsSpec:
     """The rows of an instruction, which is `cpu.fused_rows`."""
-    space = max(map(shape_of, op.ins), key=prod)
+    space = space_of(map(shape_of, op.ins))
     region = ScalarRegion(op.regions[0].block)
 
     def operand(shape: tuple[int, ...]) -> RowOperand:
