@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from glow.bucketing.named_sizes import with_names
 from glow.open_sizes import (
@@ -41,7 +42,7 @@ class Choice:
     buckets: tuple[tuple[str, int], ...]
     """The sizes that are padded, by name."""
     fixed: tuple[tuple[str, int], ...]
-    """All others."""
+    """All others, but for sums of two: as that of a past and new words, they grow along."""
 
 
 class Refusals:
@@ -62,12 +63,19 @@ class Refusals:
 
 def choice_of(sizes: Sizes, refused: Refusals) -> Choice:
     """The buckets of sizes, but for those that no padding is possible for."""
-    large = {name: bucket_of(n) for name, n in sizes.items() if n > 2 * OCTAVE}
+    single = {name: size for name, size in sizes.items() if not _is_sum(name, sizes)}
+    large = {name: bucket_of(n) for name, n in single.items() if n > 2 * OCTAVE}
     buckets = {name: n for name, n in large.items() if not refused.has(name, n)}
     if not buckets:
         return Choice((), ())
-    fixed = [(name, size) for name, size in sizes.items() if name not in buckets]
+    fixed = [(name, size) for name, size in single.items() if name not in buckets]
     return Choice(tuple(buckets.items()), tuple(fixed))
+
+
+def _is_sum(name: str, sizes: Sizes) -> bool:
+    """Whether a size is that of two others together."""
+    others = [size for other, size in sizes.items() if other != name]
+    return any(one + two == sizes[name] for one, two in combinations(others, 2))
 
 
 def all_named(signature: OpenSignature) -> OpenSignature:

@@ -163,3 +163,23 @@ def test_commands_take_them(tmp_path, capsys, monkeypatch):
     (tmp_path / "refused.onnx").write_bytes(REFUSED)
     run_glow(["compile", "refused.onnx", *options[1:], "--emit=graph"])
     assert "%x: tensor<1x31xf32>" in capsys.readouterr().out
+
+
+STEP = model_of(
+    "(float[1, new, 4] x, float[1, past, 4] keys, int64[1, total] mask)"
+    " => (float[1, new, 4] y, float[1, total, 4] present)"
+    " <int64[1] axis = {1}, float one = {1}, float big = {1e9}>",
+    "present = Concat<axis = 1>(keys, x)  turned = Transpose<perm = [0, 2, 1]>(present)"
+    "  scores = MatMul(x, turned)  kept = Cast<to = 1>(mask)  rows = Unsqueeze(kept, axis)"
+    "  less = Sub(rows, one)  low = Mul(less, big)  masked = Add(scores, low)"
+    "  shares = Softmax<axis = -1>(masked)  y = MatMul(shares, present)",
+)
+
+
+def test_a_past_grows_along():
+    """Its sum with new words is no size of its own."""
+    model = compiler.compile(STEP, backend="interpreter", buckets="auto")
+    for past in (30, 31, 32, 29):
+        mask = np.ones((1, past + 1), np.int64)
+        check(model, STEP, numbers(1, 1, 4), numbers(1, past, 4), mask)
+    assert {one.inputs[1].shape[1] for one in model.programs()} == {30, 32}
