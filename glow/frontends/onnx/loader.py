@@ -54,6 +54,9 @@ def load_model(model: str | os.PathLike[str] | bytes | ModelProto) -> LoadedMode
     return _parse(data, str(path), ModelFolders.of(path))
 
 
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
+
 def _parse(data: memoryview, name: str, folders: ModelFolders | None) -> LoadedModel:
     from google.protobuf.message import DecodeError
 
@@ -64,6 +67,8 @@ def _parse(data: memoryview, name: str, folders: ModelFolders | None) -> LoadedM
         reason = f"{len(data)} bytes that do not parse ({error})"
         if "MaxDepth" in str(error):
             reason = "its graphs are too deep inside each other"
+        if bytes(data[: len(LFS_POINTER)]) == LFS_POINTER:
+            reason = "a pointer of Git LFS stands for it; git lfs pull fetches it"
         raise GlowError(f"{name} is not a valid ONNX file: {reason}") from None
     if not model.HasField("graph") or not model.graph.output:
         raise GlowError(f"{name} is not a valid ONNX file: it has no graph")

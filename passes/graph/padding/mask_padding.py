@@ -45,6 +45,7 @@ from glow.dialects.weight_table import dtype_of
 from glow.passes.graph.padding.mask_steps import is_seen, keep_states
 from glow.passes.graph.padding.padded_value import PaddedAxis, PaddedValue
 from glow.passes.graph.padding.placing import Mask, refusal
+from glow.passes.graph.padding.product_rules import has_masked_keys, padded_keys
 from glow.passes.graph.padding.rules import reduced, sequence_of
 from glow.passes.graph.padding.verify_padding import (
     PaddedValues,
@@ -104,6 +105,8 @@ class Masks:
             return self._replaces_mean(op, found)
         if isinstance(op, RecurrentOp):
             return self._replaces_layer(op, found)
+        if isinstance(op, glow.AttentionOp):
+            return self._replaces_attention(op, found)
         if isinstance(op, glow.SliceOp):
             self._look_up_ends(op, found)
         return False
@@ -139,6 +142,34 @@ class Masks:
             old.replace_all_uses_with(other)
             found[old] = found[other] = PaddedValue()
         found[op.sequence] = found[new.sequence] = sequence_of(form)
+        return True
+
+    def _replaces_attention(self, op: glow.AttentionOp, found: PaddedValues) -> bool:
+        """Attention whose keys are padding for some queries: a mask hides them from all."""
+        operands = [found[operand] for operand in op.inputs]
+        form = padded_keys(op, operands)
+        if form is None or has_masked_keys(op, operands):
+            return False
+        builder, element = NodeBuilder(op), element_of(op.result)
+        given = op.mask if op.mask is not None else builder.splat(0.0, element)
+        lowest = builder.splat(float("-inf"), element)
+        mask = builder.node(glow.SelectOp, self._inside(form, 0), given, lowest)
+        known = found.get(given, PaddedValue())
+        last, shift = (
+            len(shape_of(mask)) - 1,
+            len(shape_of(mask)) - len(shape_of(given)),
+        )
+        known = known.shifted(shift) if shape_of(given) else known
+        axes = {**known.axes, last: form}
+        found[mask] = replace(known, axes=axes).masked(last, float("-inf"))
+        new = builder.node(
+            glow.AttentionOp,
+            *(op.queries, op.keys, op.values, mask),
+            scale=op.attributes_view().float("scale"),
+        )
+        assert isinstance(new.owner, NodeOp)
+        op.result.replace_all_uses_with(new)
+        found[op.result] = found[new] = results_of(new.owner, found, self)[0]
         return True
 
     def _look_up_ends(self, op: glow.SliceOp, found: PaddedValues) -> None:

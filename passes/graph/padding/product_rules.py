@@ -106,15 +106,14 @@ def _fully_connected(op: NodeOp, operands: Values) -> Values:
 
 
 def _attention(op: NodeOp, operands: Values) -> Values:
-    queries, keys, values = operands[:3]
+    queries, keys = operands[:2]
     shapes = [shape_of(operand) for operand in op.inputs]
     rank = len(shape_of(op.results[0]))
     ranks = [len(shape) for shape in shapes]
     for value, size in zip((queries, keys), ranks, strict=False):
         if size - 1 in value.axes:
             raise refusal(op, size - 1, "sums over")
-    row = keys.axes.get(ranks[1] - 2), values.axes.get(ranks[2] - 2)
-    _check_masked(op, row, values, operands[3] if len(operands) > 3 else None)
+    _check_masked(op, operands)
     lead = [_places(rank, s, len(s) - 2, rank - 2) for s in shapes]
     lead[1], lead[2] = (
         {axis: place for axis, place in one.items() if place < rank - 2}
@@ -133,22 +132,33 @@ def _attention(op: NodeOp, operands: Values) -> Values:
     return [PaddedValue(axes, MODERATE, dict.fromkeys(axes, outside), outside)]
 
 
-def _check_masked(
-    op: NodeOp,
-    rows: tuple[PaddedAxis | None, PaddedAxis | None],
-    values: PaddedValue,
-    mask: PaddedValue | None,
-) -> None:
+def padded_keys(op: NodeOp, operands: Values) -> PaddedAxis | None:
+    """The axis of keys, and of values, if it is padded; refuses one that only one of them has."""
+    axes = [len(shape_of(operand)) - 2 for operand in op.inputs[1:3]]
+    keys, values = (
+        one.axes.get(axis) for one, axis in zip(operands[1:3], axes, strict=True)
+    )
+    if keys != values:
+        raise refusal(op, axes[1], "sums products with other elements over")
+    return keys
+
+
+def has_masked_keys(op: NodeOp, operands: Values) -> bool:
+    """Whether no query sees keys that are padding."""
+    keys, mask = padded_keys(op, operands), operands[3] if len(operands) > 3 else None
+    if keys is None or mask is None:
+        return keys is None
+    last = len(shape_of(op.inputs[3])) - 1
+    return mask.axes.get(last) == keys and mask.beyond[last].is_masked
+
+
+def _check_masked(op: NodeOp, operands: Values) -> None:
     """Refuse keys and values that are padded and not masked."""
-    if rows == (None, None):
-        return
     axis = len(shape_of(op.inputs[2])) - 2
-    if rows[0] != rows[1]:
-        raise refusal(op, axis, "sums products with other elements over")
-    last = len(shape_of(op.inputs[3])) - 1 if mask else -1
-    is_masked = mask and mask.axes.get(last) == rows[0] and mask.beyond[last].is_masked
-    if not is_masked or not values.beyond[axis].is_finite:
+    if not has_masked_keys(op, operands):
         raise refusal(op, axis, "normalizes over what is not masked of")
+    if axis in operands[2].axes and not operands[2].beyond[axis].is_finite:
+        raise refusal(op, axis, "sums over", Mask(2, axis, 0.0))
 
 
 Rule = Callable[[NodeOp, Values], Values]

@@ -91,6 +91,15 @@ def test_truncated_file(tmp_path, weighted, kept):
     assert f"{path} is not a valid ONNX file" in error_of(path)
 
 
+def test_a_pointer_of_git_lfs(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_text(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+    )
+    message = "a pointer of Git LFS stands for it; git lfs pull fetches it"
+    assert error_of(path) == f"{path} is not a valid ONNX file: {message}"
+
+
 def test_short_weights(weighted):
     weighted.graph.initializer[0].raw_data = b"1234"
     assert error_of(weighted) == (

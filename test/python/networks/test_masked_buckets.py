@@ -13,13 +13,13 @@ from glow.compilation import wait_for_stores
 from glow.dialects.errors import GlowError
 from glow.tools.glow import run_glow
 
-HEAD = '<ir_version: 9, opset_import: ["" : 18]>'
+HEAD = '<ir_version: 9, opset_import: ["" : 23]>'
 WEIGHTS = (
     " <float[4, 3, 3, 3] w = {%s}, float[4, 4, 2, 3] v = {%s}, int64[1] columns = {3},"
     " float[3, 4, 2, 2] up = {%s}, int64[1] last = {-1}, int64[2] plane = {2, 3},"
     " int64[1] one = {1}, int64[1] most = {9000}, int64[8] around = {0, 0, 0, 1, 0, 0, 0, 2},"
     " float seven = {7}, float[4] twice = {1, 1, 1, 2},"
-    " int64[4] kernel = {4, 1, 3, 3}, float[4] four = {1, 2, 3, 4}, float[2] pair = {1, 2},"
+    " int64[4] kernel = {4, 1, 3, 3}, float[4] four = {1, 2, 3, 4},"
     " float[2, 8, 3] lw = {%s}, float[2, 8, 2] lr = {%s}, float[2, 16] lb = {%s},"
     " float[1, 6, 3] gw = {%s}, float[1, 6, 2] gr = {%s}>"
 )
@@ -80,6 +80,12 @@ MASKED = {
         "a = Transpose<perm = [1, 0, 2]>(x)  k = Transpose<perm = [0, 2, 1]>(a)"
         "  scores = MatMul(a, k)  p = Softmax<axis = -1>(scores)  y = MatMul(p, a)",
     ),
+    "attention as one node": (
+        f"{ROWS} => (float[1, 1, N, 3] y, float[1, 1, N, 3] z)",
+        "a = Transpose<perm = [1, 0, 2]>(x)  axes = Constant<value_ints = [0]>()"
+        "  h = Unsqueeze(a, axes)  e = Exp(h)  y = Attention(h, e, e)"
+        "  z = Attention<is_causal = 1>(h, e, e)",
+    ),
     "sums of rows": (
         f"{ROWS} => (float[1, 3, 3] y, float[N, 1, 3] z)",
         "r = Exp(x)  a = Transpose<perm = [1, 2, 0]>(r)  b = Transpose<perm = [1, 0, 2]>(r)"
@@ -137,7 +143,7 @@ MASKED = {
     "normalized images": (
         f"{IMAGE} => (float[1, 4, 5, N] y, float[1, 4, 5, N] z, float[1, 4, 5, N] n)",
         CONV + "y = InstanceNormalization(s, four, four)"
-        "  z = GroupNormalization<num_groups = 2>(s, pair, pair)"
+        "  z = GroupNormalization<num_groups = 2>(s, four, four)"
         "  n = LpNormalization<axis = 3>(s)",
     ),
     "merged with others": (
