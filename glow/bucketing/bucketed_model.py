@@ -175,13 +175,15 @@ class BucketedModel(SpecializedModel):
             cut(array, [(axis, added[name]) for axis, name in cuts])
             for array, cuts in zip(results, self._padding.cuts, strict=True)
         ]
-        return self._without_rest(found, arrays) if self._padding.thinned else found
+        sizes = self._sizes([array.shape for array in arrays])
+        padded_sizes = {name: n for name, n in sizes.items() if any(added[name])}
+        is_thinned = self._padding.thinned and padded_sizes
+        return self._without_rest(found, padded_sizes) if is_thinned else found
 
     def _without_rest(
-        self, results: Sequence[Array], inputs: Sequence[Array]
+        self, results: Sequence[Array], sizes: Mapping[str, int]
     ) -> list[Array]:
         """Views of results without what is cut off them by less than was added."""
-        sizes = self._sizes([array.shape for array in inputs])
         pairs = zip(results, self._padding.thinned, strict=True)
         return [self._thinned(array, thinned, sizes) for array, thinned in pairs]
 
@@ -192,6 +194,8 @@ class BucketedModel(SpecializedModel):
         """A view of an array without what its axes have beyond what a call has."""
         kept = [slice(None)] * array.ndim
         for one in axes:
+            if one.name not in sizes:
+                continue
             size = sizes[one.name]
             if one.size(size) < (one.divisor > 1):
                 raise GlowError(f"{one.name} = {size} is too small for the model")

@@ -77,7 +77,20 @@ def check_pair(short: ModuleOp, long: ModuleOp, pair: Pair) -> tuple[ResultAxis,
     The modules are those of one model for a size and a larger one.
     """
     _mark(main_function(short), main_function(long), pair)
-    return _compared(short, long, pair, follow_padding)
+    return _compared(short, long, pair, lambda one: _followed(one, pair))
+
+
+def _followed(function: FuncOp, pair: Pair) -> PaddedValues:
+    """The padding of all values, none of which is gone for a size of 1."""
+    found = follow_padding(function)
+    added = (pair.long - 1) // pair.step
+    for padded in found.values():
+        for axis, form in padded.axes.items():
+            if form.shorter(added) < 1:
+                raise GlowError(
+                    f"axis {axis} of a value is padding alone for small sizes"
+                )
+    return found
 
 
 def mask_graph(

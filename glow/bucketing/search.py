@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.bucketing.compare_graphs import Pair, ResultAxis, check_pair, mask_graph
 from glow.bucketing.graphs import Graphs, Sizes, canonical
+from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.weights import clone_module
 from glow.padded_sizes import PaddedSize, Thinned, padding_name
@@ -165,27 +166,43 @@ class Search:
     def _smallest_masked(
         self, padded: PaddedSize, shorter: Mapping[int, int], axes: Axes
     ) -> int:
-        """The smallest size that is known to be padded as others are: 1 if it is 2."""
+        """The smallest size that is known to be padded as others are."""
         bucket = next(bucket for bucket, size in shorter.items() if size)
-        size, step = 2, padded.step
+        size, step = 1, padded.step
         while size < shorter[bucket]:
             tried = size + (bucket - size) % step
             try:
                 if self._masked_at(padded, Pair(tried, bucket, step)) == axes:
-                    return 1 if size == 2 else tried
+                    return tried
             except GlowError:  # Too small for the network, or for a slice of it.
                 pass
             size *= 2
-        return 1 if shorter[bucket] <= max(2, step) else shorter[bucket]
+        return shorter[bucket]
 
     def _masked_axes(self, padded: PaddedSize, shorter: Mapping[int, int]) -> Axes:
         """The axes of outputs that hold the size, which all of some pad to a bucket."""
+        step = padded.step
         pairs = [
-            Pair(short, bucket, padded.step)
+            Pair(short + more, bucket, step)
             for bucket, short in reversed(list(shorter.items()))
-            if short
+            for more in range(0, step * self._residues, step)
+            if short and short + more < bucket
         ]
         return _same({self._masked_at(padded, pair) for pair in pairs})
+
+    @property
+    def _residues(self) -> int:
+        """How many sizes in a row must be looked at.
+
+        Of one after the other it is seen whether halves are doubled again, which are as large as
+        one would think for every second size. Parts of every third element end in three ways.
+        """
+        steps = [
+            max(op.attributes_view().ints("steps"), default=1)
+            for op in self.graphs.at(self.sizes).walk()
+            if isinstance(op, glow.SliceOp)
+        ]
+        return max([2, *steps])
 
     def _masked_at(self, padded: PaddedSize, pair: Pair) -> Axes:
         def masked(short: ModuleOp, long: ModuleOp) -> Sequence[ResultAxis]:

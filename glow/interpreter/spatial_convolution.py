@@ -26,7 +26,8 @@ def run_conv3d(
     padded = np.pad(exact(volume), widths)
     batch, outputs = volume.shape[0], weights.shape[0]
     extents = volume_shape(volume.shape[2:], weights.shape[2:], attributes)
-    padded = padded.reshape(batch, group, -1, *padded.shape[2:])
+    channels = volume.shape[1] // group
+    padded = padded.reshape(batch, group, channels, *padded.shape[2:])
     taps = exact(weights).reshape(group, outputs // group, *weights.shape[1:])
     total = np.zeros((batch, group, outputs // group, *extents), padded.dtype)
     for tap in np.ndindex(*weights.shape[2:]):
@@ -52,8 +53,9 @@ def run_conv_transpose(
     batch, outputs, sizes = image.shape[0], weights.shape[1] * group, image.shape[2:]
     extents = transposed_shape(sizes, weights.shape[2:], attributes)
     fronts, backs = pads[: len(sizes)], pads[len(sizes) :]
-    pixels = exact(image).reshape(batch, group, -1, *sizes)
-    taps = exact(weights).reshape(group, -1, *weights.shape[1:])
+    channels = image.shape[1] // group
+    pixels = exact(image).reshape(batch, group, channels, *sizes)
+    taps = exact(weights).reshape(group, channels, *weights.shape[1:])
     room = map(sum, zip(extents, fronts, backs, strict=True))
     total = np.zeros((batch, group, outputs // group, *room), pixels.dtype)
     for tap in np.ndindex(*weights.shape[2:]):

@@ -53,6 +53,7 @@ def window_size(
     ceil_mode: bool = False,
 ) -> int:
     """The output extent of a sliding window along one axis (ONNX Conv, MaxPool)."""
+    fail_unless(kernel > 0, f"a window has one element at least, not {kernel}")
     fail_unless(stride > 0, f"strides must be positive, not {stride}")
     fail_unless(dilation > 0, f"dilations must be positive, not {dilation}")
     fail_unless(min(pads) >= 0, f"pads must not be negative, not {list(pads)}")

@@ -215,6 +215,13 @@ class PadOp(NodeOp):
             size + pads[axis] + pads[axis + rank] for axis, size in enumerate(shape)
         ]
         fail_unless(min(result, default=0) >= 0, f"pads {list(pads)} leave nothing")
+        for axis, size in enumerate(shape if mode != "constant" else ()):
+            ends = pads[axis], pads[axis + rank]
+            kept = size + sum(min(end, 0) for end in ends)
+            fail_unless(
+                kept > 0 or max(ends) <= 0,
+                f"pad mode '{mode}' needs an element to repeat",
+            )
         return [tensor_type(result, operands[0].element_type)]
 
 

@@ -54,7 +54,7 @@ from glow.passes.graph.padding.verify_padding import (
     mark_results,
     results_of,
 )
-from glow.passes.graph.padding.window_rules import global_axes
+from glow.passes.graph.padding.window_rules import averaged, global_axes
 from glow.passes.rewriting.contract import MEANING, GraphPass
 from glow.passes.rewriting.node_builder import NodeBuilder
 
@@ -82,8 +82,8 @@ class Masks:
         inside = self._inside(form, len(shape_of(value)) - 1 - mask.axis)
         builder = NodeBuilder(op)
         if mask.number is None:
-            other = self._last_element(builder, value, mask.axis, form)
-            known = replace(padded, repeats=mask.axis)
+            other = self._last_element(op, value, mask.axis, form)
+            known = padded.repeating(mask.axis)
         else:
             other = builder.splat(_number(mask.number, value), element_of(value))
             known = padded.masked(mask.axis, mask.number)
@@ -92,11 +92,14 @@ class Masks:
         op.operands[mask.operand] = masked
 
     def _last_element(
-        self, builder: NodeBuilder, value: SSAValue, axis: int, form: PaddedAxis
+        self, op: NodeOp, value: SSAValue, axis: int, form: PaddedAxis
     ) -> SSAValue:
         """The element before the end of an axis, which has one then."""
+        if not form.merged.is_plain:
+            raise refusal(op, axis, "repeats the last element of")
+        builder = NodeBuilder(op)
         one = builder.splat(1, i64)
-        place = builder.node(glow.SubOp, self._length(form), one)
+        place = builder.node(glow.SubOp, self._length(form.merged), one)
         return builder.node(glow.GatherOp, value, place, axis=axis)
 
     def replaces(self, op: NodeOp, found: PaddedValues) -> bool:
@@ -107,6 +110,8 @@ class Masks:
             return self._replaces_layer(op, found)
         if isinstance(op, glow.AttentionOp):
             return self._replaces_attention(op, found)
+        if isinstance(op, glow.MatmulOp):
+            self._let_be_finite(op, found)
         if isinstance(op, glow.SliceOp):
             self._look_up_ends(op, found)
         return False
@@ -115,17 +120,17 @@ class Masks:
         self, op: glow.ReduceMeanOp | glow.AvgPool2dOp, found: PaddedValues
     ) -> bool:
         is_pool = isinstance(op, glow.AvgPool2dOp)
-        averaged = global_axes(op) if is_pool else op.attributes_view().ints("axes")
-        axes = sorted(set(averaged) & set(found[op.input].axes))
+        over = global_axes(op) if is_pool else op.attributes_view().ints("axes")
+        axes = sorted(set(over) & set(found[op.input].axes))
         if not axes or not is_float(op.result):
             return False
         for axis in axes:
             if found[op.input].beyond[axis].number != 0:
                 self.mask(op, Mask(0, axis, 0.0), found)
-        forms = [found[op.input].axes[axis] for axis in axes]
-        results = results_of(op, found) if is_pool else [reduced(op, found[op.input])]
-        mean = self._rescaled(op.result, forms)
-        found[op.result] = found[mean] = results[0]
+        value = found[op.input]
+        result = averaged(op, value) if is_pool else reduced(op, value)
+        mean = self._rescaled(op.result, [value.axes[axis] for axis in axes])
+        found[op.result] = found[mean] = result
         return True
 
     def _replaces_layer(self, op: RecurrentOp, found: PaddedValues) -> bool:
@@ -172,6 +177,16 @@ class Masks:
         found[op.result] = found[new] = results_of(new.owner, found, self)[0]
         return True
 
+    def _let_be_finite(self, op: glow.MatmulOp, found: PaddedValues) -> None:
+        """Mask factors that may be NaN or infinite beyond an end.
+
+        Scores of such keys are hidden by adding to them where attention becomes one node.
+        """
+        for number, operand in enumerate(op.inputs):
+            for axis, beyond in found[operand].beyond.items():
+                if not beyond.is_finite:
+                    self.mask(op, Mask(number, axis, 0.0), found)
+
     def _look_up_ends(self, op: glow.SliceOp, found: PaddedValues) -> None:
         """Look up what is near the end of an axis before a slice takes parts of others."""
         for axis in axes_from_end(op):
@@ -188,13 +203,14 @@ class Masks:
     def _from_end(self, op: glow.SliceOp, axis: int, length: SSAValue) -> SSAValue:
         """The elements that a slice takes of an axis, which it takes all of then."""
         builder, view = NodeBuilder(op), op.attributes_view()
-        starts, size = list(view.ints("starts")), view.ints("sizes")[axis]
+        starts, steps = list(view.ints("starts")), list(view.ints("steps"))
         behind = shape_of(op.input)[axis] - starts[axis]
-        offsets = np.arange(size, dtype=np.int64) - behind
+        count = np.arange(view.ints("sizes")[axis], dtype=np.int64)
+        offsets = count * steps[axis] - behind
         constant = builder.constant(offsets, "from_end")
         places = builder.node(glow.AddOp, length, constant)
-        starts[axis] = 0
-        op.starts = ints_attr(*starts)
+        starts[axis], steps[axis] = 0, 1
+        op.starts, op.steps = ints_attr(*starts), ints_attr(*steps)
         return builder.node(glow.GatherOp, op.input, places, axis=axis)
 
     def _rescaled(self, mean: SSAValue, forms: list[PaddedAxis]) -> SSAValue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.ir import Operation
@@ -98,10 +98,27 @@ def _slice(op: NodeOp, operands: Values) -> Values:
         if (form := _sliced_axis(op, value, axis, axis in marked)) is not None
     }
     more = {axis: one for axis, one in marked.items() if axis not in value.axes}
-    result = value.moved({axis: axis for axis in kept})
+    view, whole = op.attributes_view(), shape_of(op.inputs[0])
+    names = ("starts", "sizes", "steps")
+    parts = zip(whole, *map(view.ints, names), strict=True)
+    cut = [
+        k for k, (n, start, size, step) in enumerate(parts) if start + size * step < n
+    ]
+    result = _cut(value.moved({axis: axis for axis in kept}), kept, cut)
     axes = {**kept, **marked_forms(shape, more)}
     beyond = {**dict.fromkeys(more, value.inside), **result.beyond}
     return [PaddedValue(axes, value.inside, beyond, value.everywhere)]
+
+
+def _cut(
+    value: PaddedValue, axes: Mapping[int, PaddedAxis], cut: Container[int]
+) -> PaddedValue:
+    """A value with other axes; beyond the end of some is what was cut off there."""
+    beyond = {
+        axis: joined([one, value.inside]) if axis in cut else one
+        for axis, one in value.beyond.items()
+    }
+    return replace(value, axes=axes, beyond=beyond)
 
 
 def _sliced_axis(
@@ -142,8 +159,10 @@ def _pad(op: NodeOp, operands: Values) -> Values:
             _check_pads(op, value, axis, ends)
             axes[axis] = form.merged._replace(size=shape_of(op.results[0])[axis])
     added = Range(number, number)
-    beyond = {axis: joined([one, added]) for axis, one in value.beyond.items()}
-    return [PaddedValue(axes, MODERATE, beyond, joined([value.corner, added]))]
+    cut = [axis for axis in value.axes if pads[axis + rank] < 0]
+    ends = _cut(value, axes, cut).beyond
+    beyond = {axis: joined([one, added]) for axis, one in ends.items()}
+    return [PaddedValue(axes, MODERATE, beyond, joined([value.everywhere, added]))]
 
 
 def _check_pads(
@@ -154,7 +173,7 @@ def _check_pads(
     if form.at_front or not form.is_plain:
         raise refusal(op, axis, "adds elements to")
     mode = op.attributes_view().string("mode")
-    if mode not in ("constant", "edge"):
+    if mode not in ("constant", "edge") or (mode == "edge" and min(ends) < 0):
         raise refusal(op, axis, "repeats elements of")
     if ends[1] > 0 and mode == "edge" and value.repeats != axis:
         raise refusal(op, axis, "repeats the last element of", Mask(0, axis, None))
@@ -201,7 +220,8 @@ def _gather(op: NodeOp, operands: Values) -> Values:
     places = {other: other + added * (other > axis) for other in others}
     table, index = source.moved(places), indices.shifted(axis)
     axes = {**table.axes, **index.axes}
-    beyond = {place: table.at(place) for place in axes}
+    listed = joined([source.inside, source.at(axis)])
+    beyond = {place: table.beyond.get(place, listed) for place in axes}
     return [PaddedValue(axes, source.inside, beyond, source.everywhere)]
 
 
@@ -232,6 +252,8 @@ def _sample(op: NodeOp, operands: Values) -> Values:
         return [replace(value, beyond=dict.fromkeys(value.axes, value.everywhere))]
     if len(shape_of(op.inputs[1])) != 2 or any(set(one) != {0} for one in tables):
         raise refusal(op, axis, "looks up elements of")
+    if not value.at(axis).is_finite:  # Of which a part of 0 is NaN.
+        raise refusal(op, axis, "takes parts of", Mask(0, axis, 0.0))
     if _is_clamped(op) and value.repeats != axis:
         raise refusal(op, axis, "repeats the last element of", Mask(0, axis, None))
     others = {one: form for one, form in value.axes.items() if one != axis}

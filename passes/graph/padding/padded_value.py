@@ -135,6 +135,11 @@ class PaddedValue:
         beyond = {**self.beyond, axis: same}
         return replace(self, beyond=beyond, corner=corner, repeats=None)
 
+    def repeating(self, axis: int) -> PaddedValue:
+        """The value with its last element beyond the end of an axis."""
+        beyond = {**self.beyond, axis: self.inside}
+        return replace(self, beyond=beyond, corner=self.everywhere, repeats=axis)
+
     def shifted(self, by: int) -> PaddedValue:
         """The value with so many axes before its own."""
         return self.moved({axis: axis + by for axis in self.axes})

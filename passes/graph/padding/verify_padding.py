@@ -71,12 +71,14 @@ def results_of(
     op: NodeOp, found: PaddedValues, masker: Masker | None = None
 ) -> Sequence[PaddedValue]:
     """The results of a node whose operands are known."""
+    done: set[Mask] = set()
     while True:
         try:
             return padded_results(op, [found[operand] for operand in op.inputs])
         except PaddingError as error:
-            if masker is None or not error.masks:
+            if masker is None or done.issuperset(error.masks):
                 raise
+            done.update(error.masks)
             for mask in error.masks:
                 masker.mask(op, mask, found)
 

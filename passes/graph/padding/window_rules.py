@@ -31,6 +31,11 @@ def _window(op: NodeOp, operands: Values) -> Values:
     return [_over_plane(op, operands, _windows)] * len(op.results)
 
 
+def averaged(op: NodeOp, value: PaddedValue) -> PaddedValue:
+    """The result of an average of all of an axis, which is divided by what is kept."""
+    return _over_plane(op, [value], _windows, is_rescaled=True)
+
+
 def _transposed(op: NodeOp, operands: Values) -> Values:
     """A transposed convolution."""
     return [_over_plane(op, operands, _spread)]
@@ -40,6 +45,7 @@ def _over_plane(
     op: NodeOp,
     operands: Values,
     of_axis: Callable[[NodeOp, PaddedValue, int], PaddedAxis],
+    is_rescaled: bool = False,
 ) -> PaddedValue:
     value, *others = operands
     check_plain(op, others)
@@ -48,6 +54,8 @@ def _over_plane(
     for axis, given in value.axes.items():
         form = given.merged
         if axis in whole:
+            if isinstance(op, glow.AvgPool2dOp) and not is_rescaled:
+                raise refusal(op, axis, "averages")
             _check_neutral(op, value, axis, _neutral(op))
             continue
         is_simple = form.is_plain and not form.at_front

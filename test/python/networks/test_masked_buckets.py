@@ -132,6 +132,32 @@ MASKED = {
         " ConstantOfShape<value = float[1] {0.2}>(kernel)"
         "  z = Conv<pads = [1, 1, 1, 1]>(y, w1)",
     ),
+    "cut before a window": (
+        f"{IMAGE} => (float[1, 4, 5, M] y, float[1, 1, 5, P] z)",
+        "from = Constant<value_ints = [1]>()  to = Constant<value_ints = [-2]>()"
+        "  s = Slice(x, from, to, columns)  y = Conv<pads = [1, 1, 1, 1]>(s, w)"
+        "  ends = Constant<value_ints = [0, 0, 0, 2, 0, 0, 0, -1]>()  p = Pad(x, ends)"
+        "  m = GlobalAveragePool(p)  q = Mul(p, m)  z = ReduceSum(q, one)",
+    ),
+    "parts of every third": (
+        f"{IMAGE} => (float[1, 3, 5, M] y, float[1, 3, 5, P] z)",
+        "by = Constant<value_ints = [3]>()  y = Slice(x, one, most, columns, by)"
+        "  two = Constant<value_ints = [2]>()"
+        "  from = Constant<value_ints = [-3]>()  z = Slice(x, from, most, columns, two)",
+    ),
+    "enlarged logarithms": (
+        f"{IMAGE} => (float[1, 3, 5, M] y)",
+        "l = LogSoftmax<axis = 3>(x)"
+        '  y = Resize<mode = "nearest", coordinate_transformation_mode = "asymmetric",'
+        ' nearest_mode = "floor">(l, , twice)',
+    ),
+    "maximum, then attention": (
+        "(float[1, 1, 4, N] x) => (float[1, 1, 4, M] y)",
+        "m = MaxPool<kernel_shape = [1, 4], strides = [1, 2], pads = [0, 0, 0, 2]>(x)"
+        "  q = Transpose<perm = [0, 1, 3, 2]>(m)  k = Tanh(m)  s = MatMul(q, k)"
+        "  p = Softmax<axis = -1>(s)  a = MatMul(p, q)"
+        "  y = Transpose<perm = [0, 1, 3, 2]>(a)",
+    ),
     "the edge repeated": (
         f"{IMAGE} => (float[1, 3, 5, M] y)",
         'e = Exp(x)  y = Pad<mode = "edge">(e, around)',
@@ -363,6 +389,21 @@ def test_a_program_for_each_bucket_is_kept():
     for size in sizes:
         model(np.zeros((size, 1, 3), np.float32))
     assert len(model.programs()) == len(sizes)
+
+
+def test_halves_that_are_doubled_are_not_the_size():
+    """For even sizes they are as large as one would think."""
+    text = (
+        f"{HEAD} test (float[1, 3, 5, N] x) => (float[1, 3, 5, M] y) {TABLES} {{ "
+        "p = MaxPool<kernel_shape = [1, 2], strides = [1, 2]>(x)"
+        '  y = Resize<mode = "nearest", coordinate_transformation_mode = "asymmetric",'
+        ' nearest_mode = "floor">(p, , twice) }'
+    )
+    source = parser.parse_model(text).SerializeToString()
+    model = compiler.compile(source, backend="interpreter", buckets={"N": [8, 16]})
+    assert model.signature.padding.sizes["N"].step == 2
+    for count in (16, 15, 10, 7):
+        assert model(np.zeros((1, 3, 5, count), np.float32)).shape[3] == count // 2 * 2
 
 
 def test_sizes_that_are_too_small_have_their_own_programs():
