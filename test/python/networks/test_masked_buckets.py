@@ -341,46 +341,6 @@ def test_what_masks_do_not_help_is_refused(name):
     assert message in caught.value.one_line()
 
 
-def unnamed():
-    """A network whose sizes have no names."""
-    signature = "(float[?, 3, 5, ?] x) => (float[a, b, c, d] y)"
-    text = f"{HEAD} test {signature} {TABLES} {{ {CONV} y = Neg(s) }}"
-    return parser.parse_model(text).SerializeToString()
-
-
-def test_sizes_get_names_by_shapes():
-    model = compiler.compile(
-        unnamed(),
-        backend="interpreter",
-        input_shapes={"x": (2, 3, 5, "width")},
-        buckets={"width": [12]},
-    )
-    assert model.inputs[0].shape == (2, 3, 5, "width")
-    assert model(np.zeros((2, 3, 5, 7), np.float32)).shape == (2, 4, 5, 7)
-
-
-@pytest.mark.parametrize(
-    ("shape", "buckets", "message"),
-    [
-        ((2, 3, 5, "width"), None, "input_shapes must give whole numbers"),
-        ((2, 3, 6, "W"), {"W": [9]}, "is declared as ?x3x5x?, not as 2x3x6xW"),
-        ((3, 5, "W"), {"W": [9]}, "is declared as ?x3x5x?, not as 3x5xW"),
-    ],
-)
-def test_wrong_names_are_refused(shape, buckets, message):
-    with pytest.raises(GlowError) as caught:
-        compiler.compile(unnamed(), input_shapes={"x": shape}, buckets=buckets)
-    assert message in caught.value.one_line()
-
-
-def test_commands_name_sizes(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "net.onnx").write_bytes(unnamed())
-    options = ["--shape=x=1x3x5xwidth", "--shape=width=7", "--buckets=width=12"]
-    run_glow(["run", "net.onnx", *options, "--backend=interpreter"])
-    assert "output 'y': 1x4x5x7 float32" in capsys.readouterr().out
-
-
 def test_a_program_for_each_bucket_is_kept():
     sizes = range(2, 40, 2)
     model = compiler.compile(
