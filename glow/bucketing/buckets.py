@@ -69,7 +69,9 @@ def with_padding(
 
     signature, shapes = with_names(signature, options.input_shapes or {})
     known = known_sizes(signature.inputs, shapes)
-    padding = find_padding(signature, options.fixed_buckets, imported, known)
+    may_mask = options.quantize is False
+    buckets = options.fixed_buckets
+    padding = find_padding(signature, buckets, imported, known, may_mask)
     open_still = padding.names
     fixed = {name: size for name, size in known.items() if name not in open_still}
     inputs = tuple(info.at(fixed) for info in signature.inputs)
@@ -116,7 +118,11 @@ def _at_chosen(
 
 
 def find_padding(
-    signature: OpenSignature, buckets: Buckets, imported: Import, given: Sizes
+    signature: OpenSignature,
+    buckets: Buckets,
+    imported: Import,
+    given: Sizes,
+    may_mask: bool = True,
 ) -> Padding:
     """How calls are padded; raises GlowError for a network whose results that changes.
 
@@ -130,7 +136,7 @@ def find_padding(
     padded: dict[str, PaddedSize] = {}
     axes: list[tuple[str, SizedAxis]] = []
     for name, some in buckets.items():
-        search = Search(graphs, name, tuple(some), sizes, others)
+        search = Search(graphs, name, tuple(some), sizes, others, may_mask)
         padded[name], found = search.found()
         axes += [(name, axis) for axis in found]
     padding = _padding(padded, axes, len(signature.outputs))

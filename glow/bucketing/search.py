@@ -60,6 +60,8 @@ class Search:
     """Of all others, and the largest bucket."""
     others: Sequence[str | None]
     """Sizes that may be larger by as much, most likely first; None for no other."""
+    may_mask: bool = True
+    """Whether programs may mask padding."""
 
     def found(self) -> tuple[PaddedSize, Axes]:
         """How it is padded, and which axes of which outputs hold it."""
@@ -76,7 +78,7 @@ class Search:
             try:
                 return self._masked(behind)
             except GlowError as error:
-                errors[:1] = [error]
+                errors[:1] = errors[:1] if errors and not self.may_mask else [error]
             if len(errors) > 1 or not refusals:
                 refusals.append(self._refusal(errors[0], errors[-1]))
         raise refusals[0]
@@ -118,6 +120,8 @@ class Search:
     def _masked(self, behind: PaddedSize) -> tuple[PaddedSize, Axes]:
         """How it is padded, and the axes of outputs that hold it, if programs mask it."""
         errors: list[GlowError] = []
+        if not self.may_mask:
+            raise GlowError("a network that is quantized has no masks")
         for step in STEPS:
             padded = replace(behind, step=step)
             try:

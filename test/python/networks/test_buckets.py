@@ -315,3 +315,10 @@ def test_commands_take_buckets(tmp_path, capsys, monkeypatch):
         with pytest.raises(GlowError) as caught:
             run_glow(["run", "rows.onnx", "--backend=interpreter", *arguments])
         assert message in caught.value.one_line()
+
+
+def test_a_quantized_network_is_not_masked():
+    softmax = model_of("(float[N, 3] x) => (float[N, 3] y)", "y = Softmax<axis = 0>(x)")
+    compiler.compile(softmax, buckets={"N": [8]})
+    with pytest.raises(GlowError, match="normalizes over what is not masked"):
+        compiler.compile(softmax, buckets={"N": [8]}, quantize=True)
