@@ -129,7 +129,11 @@ class BucketedModel(SpecializedModel):
         self, arrays: Sequence[Array], **more: Array
     ) -> tuple[CompiledModel, Sequence[Array]]:
         """The program of a call, and its inputs, padded."""
-        added = self._added(arrays)
+        return self._prepare(arrays, self._added(arrays), **more)
+
+    def _prepare(
+        self, arrays: Sequence[Array], added: Mapping[str, Margins], **more: Array
+    ) -> tuple[CompiledModel, Sequence[Array]]:
         pairs = zip(arrays, self._margins(added), strict=True)
         take = self._padded_inputs.take
         inputs = [padded(*pair, take) for pair in pairs]
@@ -165,7 +169,7 @@ class BucketedModel(SpecializedModel):
         filling = self._filling(arrays, margins)
         if filling is None:
             with self._telling_of(arrays, added):
-                model, inputs = self.prepare(arrays)
+                model, inputs = self._prepare(arrays, added)
                 results = model.run_in_order(inputs, threads)
         else:
             self._check_dtypes(dict(zip(self._names, arrays, strict=True)))
@@ -175,15 +179,19 @@ class BucketedModel(SpecializedModel):
             cut(array, [(axis, added[name]) for axis, name in cuts])
             for array, cuts in zip(results, self._padding.cuts, strict=True)
         ]
-        sizes = self._sizes([array.shape for array in arrays])
-        padded_sizes = {name: n for name, n in sizes.items() if any(added[name])}
-        is_thinned = self._padding.thinned and padded_sizes
-        return self._without_rest(found, padded_sizes) if is_thinned else found
+        return (
+            self._without_rest(found, arrays, added) if self._padding.thinned else found
+        )
 
     def _without_rest(
-        self, results: Sequence[Array], sizes: Mapping[str, int]
+        self,
+        results: Sequence[Array],
+        inputs: Sequence[Array],
+        added: Mapping[str, Margins],
     ) -> list[Array]:
         """Views of results without what is cut off them by less than was added."""
+        known = self._sizes([array.shape for array in inputs])
+        sizes = {name: size for name, size in known.items() if any(added[name])}
         pairs = zip(results, self._padding.thinned, strict=True)
         return [self._thinned(array, thinned, sizes) for array, thinned in pairs]
 
