@@ -239,11 +239,19 @@ def padded_sizes(
     shapes: Sequence[tuple[int, ...]],
 ) -> dict[str, int]:
     """The sizes of a call that have buckets; GlowError where inputs contradict each other."""
+    return call_sizes(infos, tuple(padding.sizes), shapes)
+
+
+def call_sizes(
+    infos: Sequence[OpenTensorInfo],
+    names: Sequence[str],
+    shapes: Sequence[tuple[int, ...]],
+) -> dict[str, int]:
+    """Some sizes of a call by name; GlowError where inputs contradict each other."""
     known = KnownSizes()
     for info, shape in zip(infos, shapes, strict=True):
         if info.shape is not None:
             known.bind(f"input '{info.name}'", info.shape, shape)
-    names = list(padding.sizes)
     pairs = zip(names, known.fill(names), strict=True)
     return {name: size for name, size in pairs if isinstance(size, int)}
 

@@ -21,8 +21,8 @@ from glow.dialects.errors import GlowError
 from glow.open_sizes import (
     Buckets,
     InputShapes,
-    KnownSizes,
     OpenSignature,
+    call_sizes,
     filled_shapes,
     known_sizes,
 )
@@ -84,13 +84,14 @@ class AutomaticBuckets(SpecializedModel):
     ) -> None:
         """`shapes` fix some sizes, and may name others."""
         signature, given = with_names(all_named(signature), shapes or {})
-        self._fixed = known_sizes(signature.inputs, given)
-        inputs = tuple(info.at(self._fixed) for info in signature.inputs)
+        fixed = known_sizes(signature.inputs, given)
+        inputs = tuple(info.at(fixed) for info in signature.inputs)
         super().__init__(replace(signature, inputs=inputs), specializer, limit)
         self.make = make
         self._refused = Refusals()
         self._models: OrderedDict[Choice, SpecializedModel] = OrderedDict()
-        self._making = Lock()
+        self._looking, self._making = Lock(), Lock()
+        """For what is there, and for who makes more, which takes a while."""
 
     def __reduce__(self) -> tuple[object, ...]:
         """How `pickle` stores the model: its programs are made anew, or are in the cache."""
@@ -170,36 +171,33 @@ class AutomaticBuckets(SpecializedModel):
 
     def _sizes(self, shapes: Shapes) -> dict[str, int]:
         """The open sizes of a call by name; GlowError where inputs contradict each other."""
-        known = KnownSizes()
-        for info, shape in zip(self.inputs, shapes, strict=True):
-            if info.shape is not None:
-                known.bind(f"input '{info.name}'", info.shape, shape)
         names = dict.fromkeys(name for info in self.inputs for name in info.open_sizes)
-        pairs = zip(names, known.fill(tuple(names)), strict=True)
-        return {name: size for name, size in pairs if isinstance(size, int)}
+        return call_sizes(self.inputs, tuple(names), shapes)
 
     def _model_of(self, shapes: Shapes) -> SpecializedModel:
         """The model that runs a call of some shapes, made by whoever asks first."""
         sizes = self._sizes(shapes)
-        while (choice := choice_of(sizes, self._refused)) not in self._models:
+        while True:
+            choice = choice_of(sizes, self._refused)
+            if model := self._known(choice):
+                return model
             with self._making:
-                if choice not in self._models:
+                if self._known(choice) is None:
                     self._add(choice)
-        model = self._models[choice]
-        with self._making:
+
+    def _known(self, choice: Choice) -> SpecializedModel | None:
+        """A model that is there, which becomes the last to be let go."""
+        with self._looking:
             if choice in self._models:
                 self._models.move_to_end(choice)
-        return model
+            return self._models.get(choice)
 
     def _add(self, choice: Choice) -> None:
         """Make a model, or note a size that has no buckets."""
         buckets = {name: [size] for name, size in choice.buckets}
+        shapes, model = chosen_shapes(self.signature, choice), None
         try:
-            made = (
-                self.make(buckets, chosen_shapes(self.signature, choice))
-                if buckets
-                else None
-            )
+            model = self.make(buckets, shapes) if buckets else None
         except NoBucketsError as error:
             self._refused.add(error.size, error.bucket)
             return
@@ -207,10 +205,9 @@ class AutomaticBuckets(SpecializedModel):
             for name, bucket in choice.buckets:
                 self._refused.add(name, bucket)
             return
-        model = made if isinstance(made, SpecializedModel) else self._without_buckets()
-        self._models[choice] = model
-        while len(self._models) > max(self.limit, KEPT_MODELS):
-            self._models.popitem(last=False)
-
-    def _without_buckets(self) -> SpecializedModel:
-        return SpecializedModel(self.signature, self.specializer, self.limit)
+        if not isinstance(model, SpecializedModel):
+            model = SpecializedModel(self.signature, self.specializer, self.limit)
+        with self._looking:
+            self._models[choice] = model
+            while len(self._models) > max(self.limit, KEPT_MODELS):
+                self._models.popitem(last=False)

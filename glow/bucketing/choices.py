@@ -1,6 +1,6 @@
 """The buckets that calls choose: the next of eight sizes an octave, for sizes that can be padded.
 
-sizes    1 to 16, 18, 20, ..., 32, 36, ..., 64, 72, ..., 128, 144, ...
+They are 1 to 16, 18, 20, ..., 32, 36, ..., 64, 72, ..., 128, 144, ...
 """
 
 from __future__ import annotations

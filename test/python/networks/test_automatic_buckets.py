@@ -1,7 +1,9 @@
 """Buckets that the calls choose."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from threading import Event
 
 import numpy as np
 import pytest
@@ -183,3 +185,24 @@ def test_a_past_grows_along():
         mask = np.ones((1, past + 1), np.int64)
         check(model, STEP, numbers(1, 1, 4), numbers(1, past, 4), mask)
     assert {one.inputs[1].shape[1] for one in model.programs()} == {30, 32}
+
+
+def test_who_makes_a_model_holds_up_nobody_else():
+    model = compiler.compile(WINDOWS, backend="interpreter", buckets="auto")
+    x = numbers(1, 1, 30)
+    wanted, make = model(x), model.make
+    begun, done = Event(), Event()
+
+    def make_slowly(*arguments):
+        begun.set()
+        assert done.wait(60)
+        return make(*arguments)
+
+    model.make = make_slowly
+    with ThreadPoolExecutor(2) as pool:
+        other = pool.submit(model, numbers(1, 1, 50))
+        assert begun.wait(60)
+        found = pool.submit(model, x).result(60)
+        done.set()
+        assert other.result(60)[0].shape == (1, 1, 50)
+    np.testing.assert_array_equal(found[0], wanted[0])

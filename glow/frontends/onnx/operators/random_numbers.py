@@ -38,32 +38,23 @@ FLOAT = 1
 """ONNX's number of f32."""
 
 
-@onnx_op("RandomUniform")
+@onnx_op("RandomUniform", "RandomUniformLike")
 def random_uniform(node: OnnxNode) -> Value:
-    """Numbers between two ends, of a shape."""
-    sizes = node.attr_ints("shape") or []
-    check_shape(sizes)
-    return _between(node, sizes, _element(node)).value
+    """Numbers between two ends."""
+    low, high = node.attr_float("low", 0.0), node.attr_float("high", 1.0)
+    drawn = _uniform(node, _sizes(node), "uniform") * (high - low) + low
+    return drawn.convert(_element(node)).value
 
 
-@onnx_op("RandomUniformLike")
-def random_uniform_like(node: OnnxNode) -> Value:
-    """Numbers between two ends, as many as another tensor has."""
-    return _between(node, node.shape(0), _element_like(node)).value
-
-
-@onnx_op("RandomNormal")
+@onnx_op("RandomNormal", "RandomNormalLike")
 def random_normal(node: OnnxNode) -> Value:
-    """Numbers around a mean, of a shape."""
-    sizes = node.attr_ints("shape") or []
-    check_shape(sizes)
-    return _around(node, sizes, _element(node)).value
-
-
-@onnx_op("RandomNormalLike")
-def random_normal_like(node: OnnxNode) -> Value:
-    """Numbers around a mean, as many as another tensor has."""
-    return _around(node, node.shape(0), _element_like(node)).value
+    """Numbers around a mean, of two uniform ones each: the transform of Box and Muller."""
+    mean, scale = node.attr_float("mean", 0.0), node.attr_float("scale", 1.0)
+    below = 1.0 - _uniform(node, _sizes(node), "distance")  # In (0, 1].
+    distance = (below.apply(LogOp) * -2.0).sqrt()
+    angle = _uniform(node, _sizes(node), "angle") * (2 * pi)
+    drawn = distance * angle.apply(CosOp) * scale + mean
+    return drawn.convert(_element(node)).value
 
 
 @onnx_op("Bernoulli")
@@ -75,9 +66,7 @@ def bernoulli(node: OnnxNode) -> Value:
     """
     share = Expression(node, node.value(0)).convert(f32)
     return (
-        (_uniform(node, share.shape, "bernoulli") < share)
-        .convert(_element_like(node))
-        .value
+        (_uniform(node, share.shape, "bernoulli") < share).convert(_element(node)).value
     )
 
 
@@ -96,22 +85,6 @@ def multinomial(node: OnnxNode) -> Value:
     return places.clamp(0, classes - 1).convert(i64 if wide else i32).value
 
 
-def _between(node: OnnxNode, sizes: Sequence[int], element: Attribute) -> Expression:
-    low, high = node.attr_float("low", 0.0), node.attr_float("high", 1.0)
-    drawn = _uniform(node, sizes, "uniform") * (high - low) + low
-    return drawn.convert(element)
-
-
-def _around(node: OnnxNode, sizes: Sequence[int], element: Attribute) -> Expression:
-    """Normal numbers of two uniform ones: the transform of Box and Muller."""
-    mean, scale = node.attr_float("mean", 0.0), node.attr_float("scale", 1.0)
-    below = 1.0 - _uniform(node, sizes, "distance")  # In (0, 1].
-    distance = (below.apply(LogOp) * -2.0).sqrt()
-    angle = _uniform(node, sizes, "angle") * (2 * pi)
-    drawn = distance * angle.apply(CosOp)
-    return (drawn * scale + mean).convert(element)
-
-
 def _uniform(node: OnnxNode, sizes: Sequence[int], what: str) -> Expression:
     """Numbers in [0, 1), other ones for each node and each thing that it draws."""
     refuse_if(node.graph.block is not node.graph.entry, "in a branch or a loop")
@@ -125,11 +98,17 @@ def _uniform(node: OnnxNode, sizes: Sequence[int], what: str) -> Expression:
     )
 
 
+def _sizes(node: OnnxNode) -> Sequence[int]:
+    """Those of another tensor, or of the attribute."""
+    if node.inputs:
+        return node.shape(0)
+    sizes = node.attr_ints("shape") or []
+    check_shape(sizes)
+    return sizes
+
+
 def _element(node: OnnxNode) -> Attribute:
+    """The element type that is asked for, else that of the other tensor, or f32."""
+    if node.inputs and not node.has_attribute("dtype"):
+        return element_type(node.value(0))
     return element_type_of(dtype_of_onnx(node.attr_int("dtype", FLOAT)))
-
-
-def _element_like(node: OnnxNode) -> Attribute:
-    """The element type that is asked for, else that of the other tensor."""
-    asked = node.has_attribute("dtype")
-    return _element(node) if asked else element_type(node.value(0))
