@@ -20,6 +20,7 @@ that go on over a sequence get gates that keep the state beyond its end (`mask_s
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -262,12 +263,14 @@ class Masks:
 def _number(number: float, value: SSAValue) -> float:
     """A number of a value's elements: the lowest or highest for minus or plus infinity."""
     dtype = dtype_of(element_of(value))
-    if dtype.kind == "f":
+    if is_float(value):
         return number
     if dtype.kind == "b":
         return float(number > 0)
     ends = np.iinfo(dtype.name)
-    return int(np.clip(number, ends.min, ends.max))
+    if math.isinf(number):  # As a float the largest i64 would be one too large.
+        return int(ends.max if number > 0 else ends.min)
+    return int(number)
 
 
 def axes_from_end(op: glow.SliceOp) -> list[int]:
@@ -278,7 +281,9 @@ def axes_from_end(op: glow.SliceOp) -> list[int]:
 
 def is_float(value: SSAValue) -> bool:
     """Whether the elements are floats."""
-    return dtype_of(element_of(value)).kind == "f"
+    return (
+        dtype_of(element_of(value)).kind not in "biu"
+    )  # That of bf16 is none of NumPy's.
 
 
 def mask_padding(function: FuncOp, name: str = PADDING) -> PaddedValues:

@@ -222,6 +222,25 @@ def test_results_are_those_without_padding(name, backend):
     assert len(model.programs()) == 2
 
 
+@pytest.mark.parametrize("kind", ["int64", "int32", "double", "float16", "bfloat16"])
+def test_elements_may_be_of_any_type(kind):
+    text = (
+        f"{HEAD} test ({kind}[3, N] x) => ({kind}[3, 1] y, {kind}[3, N] z)"
+        " <int64[1] last = {1}, int64 axis = {1}> { high = ReduceMax(x, last)"
+        "  low = ReduceMin(x, last)  y = Sub(high, low)  s = Cast<to = 7>(x)"
+        f"  c = CumSum<reverse = 1>(s, axis)  z = CastLike(c, x) }}"
+    )
+    source = parser.parse_model(text).SerializeToString()
+    model = compiler.compile(source, backend="cpu", buckets={"N": [9]})
+    free = compiler.compile(source, backend="interpreter")
+    for count in (9, 5, 2):
+        numbers = np.random.default_rng(count).integers(20, 90, (3, count))
+        for sign in (1, -1):
+            x = (sign * numbers).astype(model.inputs[0].dtype)
+            for one, other in zip(model(x), free(x), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
 def test_results_may_hold_a_part_of_the_size():
     model = compiler.compile(
         model_of("convolutions"), backend="interpreter", buckets={"N": [12]}
