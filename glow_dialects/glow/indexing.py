@@ -44,6 +44,12 @@ REDUCTIONS = ("none", "add", "mul", "max", "min")
 CUMULATIVE = ("sum", "prod")
 """What `glow.cumulative` does with the elements up to one."""
 
+BOX_PARTS = 5
+"""Two corners of a box, and its area: what `glow.select_boxes` keeps of it in scratch memory."""
+
+REGISTER_FLOATS = 16
+"""The f32 of the widest register, whole ones of which that memory is made of."""
+
 
 @dataclass(frozen=True)
 class UpdatesOperand(OpTrait):
@@ -235,6 +241,11 @@ class CompactOp(NodeOp):
         return [tensor_type(flags.get_shape(), i64), tensor_type((), i64)]
 
 
+def padded_boxes(limit: int) -> int:
+    """Memory for so many boxes in whole registers."""
+    return -(-limit // REGISTER_FLOATS) * REGISTER_FLOATS
+
+
 @irdl_op_definition
 class SelectBoxesOp(NodeOp):
     """Boxes that no selected one before them covers (ONNX NonMaxSuppression-11), class by class.
@@ -275,6 +286,12 @@ class SelectBoxesOp(NodeOp):
         )
         fail_unless(limit >= 0, f"limit is {limit}, less than 0")
         return [tensor_type((*shape[:2], limit), i64), tensor_type(shape[:2], i64)]
+
+    @classmethod
+    def scratch_types(cls, operands: Types, attributes: Attributes) -> Types:
+        """The corners and the area of each selected box, [B, C, 5, limit] rounded up."""
+        classes, limit = operands[1].get_shape()[:2], attributes.int("limit")
+        return [tensor_type((*classes, BOX_PARTS, padded_boxes(limit)), f32)]
 
 
 __all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -167,8 +167,8 @@ def _select_boxes(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
         attributes.int("limit"),
         attributes.has("center_point_box"),
     )
-    operands = [*op.outs, boxes, order, valid, threshold]
-    return invoke("select_boxes", spec, build_boxes, operands, writes=2)
+    operands = [*op.outs, *op.inouts, boxes, order, valid, threshold]
+    return invoke("select_boxes", spec, build_boxes, operands, writes=3)
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {

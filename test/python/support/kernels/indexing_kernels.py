@@ -42,6 +42,7 @@ INDEXING: dict[str, Callable[[], Kernel]] = {
     "sort": lambda: build_top_k(TopKSpec(3, 50, 50, i64, smallest=True), TARGET),
     "compact": lambda: build_compact(CompactSpec(33), TARGET),
     "select boxes": lambda: build_boxes(BoxesSpec(2, 9, 2, 9, 4), TARGET),
+    "select many boxes": lambda: build_boxes(BoxesSpec(1, 700, 1, 700, 400), TARGET),
     "lu": lambda: build_lu(LuSpec(3, 19), TARGET),
 }
 """Kernels by name."""

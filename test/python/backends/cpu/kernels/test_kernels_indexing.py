@@ -4,8 +4,11 @@
 """
 
 import numpy as np
+import pytest
 from support.kernels.indexing_kernels import INDEXING
 from support.kernels.kernel_testing import RANDOM, normal, run_kernel
+
+from glow.interpreter.indexing import corners, selected_boxes
 
 ERRORS = np.zeros(1, np.int8)
 
@@ -66,13 +69,38 @@ def test_select_boxes():
     order = np.stack([RANDOM.permutation(9) for _ in range(4)]).reshape(2, 2, 9)
     valid = np.ones((2, 2, 9), np.int8)
     valid[1, 1] = 0
-    outputs = [np.full((2, 2, 4), 7), np.full((2, 2), 7)]
+    scratch = np.full((2, 2, 5, 16), np.nan, np.float32)
+    outputs = [np.full((2, 2, 4), 7), np.full((2, 2), 7), scratch]
     inputs = [boxes, order, valid, np.array([0.5], np.float32)]
-    selected, count = run_kernel(INDEXING["select boxes"](), outputs, inputs)
+    selected, count, _ = run_kernel(INDEXING["select boxes"](), outputs, inputs)
     np.testing.assert_array_equal(count, [[1, 1], [1, 0]])
     expected = np.zeros((2, 2, 4), np.int64)
     expected[..., 0] = order[..., 0] * count
     np.testing.assert_array_equal(selected, expected)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 1.0])
+def test_select_many_boxes(threshold: float):
+    """Several groups of registers, boxes without area, infinity, NaN, and a full output."""
+    boxes = RANDOM.random((1, 700, 4), np.float32)
+    boxes[0, ::7, 2:] = boxes[0, ::7, :2]
+    boxes[0, 3::50] = np.nan
+    boxes[0, 5::90, 0] = np.inf
+    boxes[0, 10:600, 2:] = boxes[0, 10:600, :2] + boxes[0, 10:600, 2:] / 50
+    order = RANDOM.permutation(700).reshape(1, 1, 700)
+    valid = (RANDOM.random((1, 1, 700)) < 0.9).astype(np.int8)
+    scratch = np.full((1, 1, 5, 400), np.nan, np.float32)
+    outputs = [np.zeros((1, 1, 400), np.int64), np.zeros((1, 1), np.int64), scratch]
+    limit = np.array([threshold], np.float32)
+    found = run_kernel(
+        INDEXING["select many boxes"](), outputs, [boxes, order, valid, limit]
+    )
+    low, high = corners(boxes[0], centers=False)
+    with np.errstate(invalid="ignore"):
+        places = order[0, 0][valid[0, 0].astype(np.bool_)]
+        expected = selected_boxes(low, high, places, limit[0], 400)
+    assert found[1].item() == len(expected)
+    np.testing.assert_array_equal(found[0][0, 0, : len(expected)], expected)
 
 
 def test_lu():
