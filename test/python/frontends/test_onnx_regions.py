@@ -37,6 +37,22 @@ def test_largest_pixels_of_regions(backend):
     check(model, backend, image, regions)
 
 
+@pytest.mark.parametrize(
+    ("operator", "names", "settings"),
+    [
+        ("RoiAlign", "x r b", {"output_height": 2, "output_width": 3}),
+        ("MaxRoiPool", "x r", {"pooled_shape": [2, 3]}),
+    ],
+)
+def test_no_region(operator, names, settings):
+    regions = np.zeros((0, 4 if operator == "RoiAlign" else 5), np.float32)
+    inputs = [("x", [1, 3, 10, 12]), ("r", regions.shape)]
+    weights = {"b": np.zeros(0, np.int64)}
+    model = make_model([node(operator, names, **settings)], inputs, weights=weights)
+    found = glow.compile(model, threads=1)(random(1, 3, 10, 12), regions)
+    assert found.shape == (0, 3, 2, 3)
+
+
 def check(model, backend, image, regions):
     """Compare two calls, of which the second one has smaller regions."""
     model.ir_version = 10

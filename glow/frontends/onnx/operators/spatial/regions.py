@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import f32, f64
 
 from glow.dialects.glow import ReduceMaxOp
 from glow.dialects.node import fail_unless
+from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import OnnxNode, Value, element_type
 from glow.frontends.onnx.operators.spatial.sampling import PLANE, Taps, sample
@@ -33,6 +34,8 @@ def roi_align(node: OnnxNode) -> Value:
     mode, count = node.attr_string("mode", "avg"), node.shape(1)[0]
     refuse_if(mode not in ("avg", "max"), f"mode '{mode}'")
     bins = [node.attr_int(f"output_{name}", 1) for name in ("height", "width")]
+    if count == 0:
+        return _nothing(node, bins)
     compute = f64 if element_type(node.value(0)) == f64 else f32
     regions = _regions(node, Expression(node, node.value(1)).convert(compute))
     grids = _samples(node, regions, bins)
@@ -55,6 +58,12 @@ def roi_align(node: OnnxNode) -> Value:
         samples = samples.convert(element_type(result.value))
         result = result / samples.reshape((count, 1, 1))
     return result.reshape((count, channels, *bins)).value
+
+
+def _nothing(node: OnnxNode, bins: Sequence[int]) -> Value:
+    """The bins of no region."""
+    dtype = dtype_of(element_type(node.value(0)))
+    return np.zeros((0, node.shape(0)[1], *bins), dtype)
 
 
 @dataclass(frozen=True)
@@ -159,12 +168,14 @@ def max_roi_pool(node: OnnxNode) -> Value:
         len(plane) == len(bins) == PLANE and node.shape(1)[1:] == (5,),
         f"regions {list(node.shape(1))} do not suit an input {list(node.shape(0))}",
     )
+    count = node.shape(1)[0]
+    if count == 0:
+        return _nothing(node, bins)
     compute = f64 if element_type(node.value(0)) == f64 else f32
     regions = Expression(node, node.value(1)).convert(compute)
     corners = regions.part(1, 1, 4) * node.attr_float("spatial_scale", 1.0)
     pixels = (abs(corners) + 0.5).floor()
     pixels = (corners < 0).choose(-pixels, pixels)
-    count = node.shape(1)[0]
     axes = [Taps(batch, regions.part(1, 0).reshape((count, 1, 1, 1)))]
     for axis, size in enumerate(plane):
         first, last = (pixels.part(1, 1 - axis + k) for k in (0, 2))
