@@ -14,19 +14,18 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
-from glow.backends.divided import KNOWN_PARTS
+from glow.backends.backend import DEFAULT_BACKEND, get_backend
+from glow.backends.preparation import working
 from glow.backends.stored_models import Entries, entries_of, find_entry
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.frontends.kinds import TEXT, kind_of
-from glow.frontends.mapped_file import files_held
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
 from glow.garbage_collection import collection_paused
@@ -41,7 +40,6 @@ from glow.runtime.caches.model_cache import (
     model_key,
 )
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
-from glow.runtime.threads.switch_interval import frequent_switches
 from glow.sequence_model import with_sequences
 from glow.specialization.model_source import ModelSource, OpenSource
 from glow.specialized_model import Answers, Program, RunnableModel
@@ -51,6 +49,7 @@ from glow.tuning import choices
 if TYPE_CHECKING:
     from glow.backends.divided import Parts
     from glow.compiler import Model
+    from glow.frontends.onnx.loader import LoadedModel
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
     from glow.specialization.model_source import OnnxModel
@@ -230,6 +229,12 @@ class StoredSpecializer(OpenSource):
         _warn(notes.warnings)
         return program if kept is None else replace(program, model=kept)
 
+    def compile_part(self, part: LoadedModel) -> CompiledModel:
+        """A program of some nodes of the model, which the cache of models does not have."""
+        from glow.compiler import compile_part
+
+        return compile_part(part, self.options)
+
 
 def _keep(
     source: Source,
@@ -249,36 +254,6 @@ def _keep(
     wait_for_stores()
     found = find_entry(source.key, source.find, options)
     return found and found.model
-
-
-@contextlib.contextmanager
-def working(options: CompileOptions, known: Parts) -> Generator[None]:
-    """What goes on around a compilation, which has some parts of the network already."""
-    backend = get_backend(options.backend)
-    token = KNOWN_PARTS.set(known)
-    try:
-        with frequent_switches(), preparing(backend), files_held():
-            yield
-    finally:
-        KNOWN_PARTS.reset(token)
-
-
-@contextlib.contextmanager
-def preparing(backend: Backend) -> Generator[None]:
-    """What a backend's functions need is made ready while the graph is read."""
-
-    def prepare() -> None:
-        with contextlib.suppress(Exception):  # Which comes again where it is needed.
-            backend.prepare()
-
-    thread = threading.Thread(target=prepare, name="glow-runtime")
-    with contextlib.suppress(RuntimeError):  # Where no thread can be started.
-        thread.start()
-    try:
-        yield
-    finally:
-        if thread.ident is not None:
-            thread.join()
 
 
 def from_jax(

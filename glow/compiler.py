@@ -20,12 +20,13 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import CallOp
 from xdsl.passes import PassPipeline
 
 from glow.backends.backend import backends_in, get_backend, loaded_backends
 from glow.backends.divided import maker_name
+from glow.backends.levels import level_of
 from glow.backends.pipeline import (
     GRAPH,
     INSTR,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 
     from glow.frontends.notes import ImportNotes
     from glow.frontends.onnx import Step
+    from glow.frontends.onnx.loader import LoadedModel
 
     Model = str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp
 
@@ -364,18 +366,17 @@ class ModelSpecializer(OpenSource):
         options = self.options_for(shapes)
         return compile_step(self.source.model, options, answers, ends=self.ends)
 
+    def compile_part(self, part: LoadedModel) -> CompiledModel:
+        """A program of some nodes of the model."""
+        return compile_part(part, self.options)
 
-def level_of(module: ModuleOp) -> str | None:
-    """The level of LEVELS that a module has; None for a graph that is to be optimized."""
-    dialects = {op.name.partition(".")[0] for op in module.walk()}
-    if "instr" in dialects:
-        return INSTR
-    if any(not dialects.isdisjoint(one.dialects()) for one in backends_in(module)):
-        return LOWERED
-    arguments = [value.type for value in main_function(module).body.block.args]
-    if "glow" not in dialects and any(isinstance(t, MemRefType) for t in arguments):
-        return LOOPS
-    return None
+
+@collection_paused()
+def compile_part(part: LoadedModel, options: CompileOptions) -> CompiledModel:
+    """A program of some nodes of a model, all sizes of which are known."""
+    from glow.frontends.onnx import import_model
+
+    return compile_module(import_model(part), options)
 
 
 def context() -> Context:

@@ -23,6 +23,7 @@ from glow.specialized_model import Program
 if TYPE_CHECKING:
     from glow.backends.inspection import KernelRun
     from glow.compiler import Model
+    from glow.frontends.onnx.loader import LoadedModel
     from glow.options import CompileOptions
     from glow.specialization.model_source import OnnxModel
     from glow.specialized_model import Answers, RunnableModel
@@ -78,3 +79,9 @@ class TimedSpecializer(OpenSource):
         if not isinstance(model, CompiledModel):
             model = compile_module(step.module, closed)
         return Program(model, step.asks)
+
+    def compile_part(self, part: LoadedModel) -> CompiledModel:
+        """A program of some nodes of the model, which tells nothing."""
+        from glow.compiler import compile_part
+
+        return compile_part(part, self.options)

@@ -75,8 +75,10 @@ class EvaluatedRests:
 
     def _is_compiled(self, key: object, depth: int) -> bool:
         """Whether the rest behind so many answers is compiled, as far as is known."""
-        is_first = depth not in self._seen and depth <= FEW_VALUES
+        is_first = depth not in self._seen
         self._seen.add(depth)
+        if max(self._seen) > FEW_VALUES:
+            return depth in self._compiled
         spent = self._seconds.get(key, 0.0)
         return is_first or depth in self._compiled or spent > COMPILER_SECONDS
 

@@ -14,7 +14,9 @@ from glow.specialization.program_ends import ProgramEnds
 if TYPE_CHECKING:
     import onnx
 
-    from glow.compiled_model import Array
+    from glow.compiled_model import Array, CompiledModel
+    from glow.frontends.onnx.loader import LoadedModel
+    from glow.specialization.evaluation import Evaluation
     from glow.specialized_model import Answers
 
     OnnxModel = str | os.PathLike[str] | bytes | onnx.ModelProto
@@ -57,6 +59,7 @@ class OpenSource:
         self.source = source
         self.options = options
         self.ends = ProgramEnds()
+        self._evaluation: Evaluation | None = None
         self.signature: OpenSignature | None = None
         """The model's, once it is known how calls are padded."""
 
@@ -83,17 +86,29 @@ class OpenSource:
         if options.quantize or options.precision != "f32":
             return None
         from glow.frontends.onnx import end_of_programs
-        from glow.frontends.onnx.programs.evaluated_rest import evaluate_rest
 
         self.source.check()
+        evaluation = self._evaluation
+        if evaluation is None:
+            from glow.specialization.evaluation import Evaluation
+
+            evaluation = self._evaluation = Evaluation(model, self.compile_part)
         end = end_of_programs(
-            model,
+            evaluation.loaded,
             answers,
             input_shapes=shapes,
             input_values=options.input_values or {},
             ends=self.ends,
         )
-        return evaluate_rest(model, end, values)
+        return evaluation.run(end, values)
+
+    def compile_part(self, part: LoadedModel) -> CompiledModel:
+        """A program of some nodes of the model, all sizes of which are known."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what can be read again."""
+        return {**self.__dict__, "_evaluation": None}
 
 
 def _copy(model: onnx.ModelProto) -> onnx.ModelProto | bytes:

@@ -109,6 +109,8 @@ class FoldingGraph(Graph):
 class EvaluatingGraph(FoldingGraph):
     """A graph that computes all of its nodes, however large they are."""
 
+    computes = True
+
     def __init__(self) -> None:
         super().__init__(Budget(0))
 

@@ -65,6 +65,9 @@ class Constant:
 class Graph:
     """A block that grows by nodes, and the weight table that its constants fill."""
 
+    computes = False
+    """Whether all of its nodes are computed as they are added."""
+
     def __init__(self, block: Block, table: WeightTable) -> None:
         self.block = block
         self.entry = block

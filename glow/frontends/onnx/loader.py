@@ -31,8 +31,12 @@ class LoadedModel:
     """The bytes of weights that were cut out of the message, by name."""
 
 
-def load_model(model: str | os.PathLike[str] | bytes | ModelProto) -> LoadedModel:
+def load_model(
+    model: str | os.PathLike[str] | bytes | ModelProto | LoadedModel,
+) -> LoadedModel:
     """The model; GlowError where the file is missing or damaged."""
+    if isinstance(model, LoadedModel):
+        return model
     if isinstance(model, ModelProto):
         return LoadedModel(in_order(model))
     if isinstance(model, bytes):

@@ -334,7 +334,8 @@ def _while_loop_of(bodies: Bodies, node: OnnxNode, frame: Frame) -> LoopNode | N
 
 def import_loop(bodies: Bodies, node: OnnxNode, frame: Frame) -> HeldResults:
     """Iterations while a condition holds and their number is below the trip count."""
-    if tensors_in([value for value in node.inputs if value is not None]) is None:
+    given = [value for value in node.inputs if value is not None]
+    if bodies.graph.computes or tensors_in(given) is None:
         return unrolled_loop(bodies, node, frame)
     loop = LoopNode(bodies, node, frame)
     if not loop.imported:

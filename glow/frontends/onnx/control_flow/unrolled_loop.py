@@ -46,12 +46,8 @@ def unrolled_loop(bodies: Bodies, node: OnnxNode, frame: Frame) -> HeldResults:
         assert not isinstance(goes_on, ListValue)
         if not bool(node.known(flag(node, _tensor(goes_on)), WHAT)):
             break
-        refuse_if(
-            iteration >= MOST_ITERATIONS,
-            f"more than {MOST_ITERATIONS} iterations of it",
-        )
-        bodies.copied += len(body.node)
-        refuse_if(bodies.copied > MOST_COPIED, f"more than {MOST_COPIED} copied nodes")
+        if not bodies.graph.computes:
+            _check_copies(bodies, body, iteration)
         number = Constant(np.array(iteration), "iteration")
         goes_on, *results = bodies.import_body(body, [number, goes_on, *states], frame)
         states = results[: len(states)]
@@ -65,6 +61,15 @@ def unrolled_loop(bodies: Bodies, node: OnnxNode, frame: Frame) -> HeldResults:
             for stack, output in zip(stacks, outputs, strict=True)
         ),
     ]
+
+
+def _check_copies(bodies: Bodies, body: GraphProto, iteration: int) -> None:
+    """Refuse more copies of a body than a program should have."""
+    refuse_if(
+        iteration >= MOST_ITERATIONS, f"more than {MOST_ITERATIONS} iterations of it"
+    )
+    bodies.copied += len(body.node)
+    refuse_if(bodies.copied > MOST_COPIED, f"more than {MOST_COPIED} copied nodes")
 
 
 def _trips(node: OnnxNode) -> int | None:

@@ -7,4 +7,5 @@
 | `starts.py`           | where a program begins, and ends for want of a value      |
 | `inner_values.py`     | what of the node at that place is read behind it          |
 | `evaluated_rest.py`   | what is behind the last value, computed without a program |
+| `chains.py`           | products of it that are compiled, whatever their rows are |
 """

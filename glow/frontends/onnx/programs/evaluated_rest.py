@@ -2,31 +2,36 @@
 
 A detector finds other numbers of boxes in each image, and a program for each is compiled once
 and used once. What follows the boxes are small nodes: here they are computed as constants are
-at import, by the interpreter. What has products or loops is left to the compiler.
+at import, by the interpreter. Products by weights among them are compiled for some numbers of
+rows (`chains.py`). What has other products is left to the compiler.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from xdsl.ir import SSAValue
 
 from glow.dialects.weight_table import Array
 from glow.frontends.onnx.folding import EvaluatingGraph
 from glow.frontends.onnx.frame import Frame, used_names
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.importer import Importer
-from glow.frontends.onnx.loader import load_model
-from glow.frontends.onnx.messages import ModelProto, NodeProto
+from glow.frontends.onnx.lists import Held
+from glow.frontends.onnx.loader import LoadedModel
+from glow.frontends.onnx.messages import NodeProto
+from glow.frontends.onnx.node import Value
+from glow.frontends.onnx.programs.chains import Chain, Runner, chain_model, chains_of
 from glow.frontends.onnx.programs.starts import Start
 from glow.frontends.onnx.registry import DEFAULT_DOMAINS
 
 COMPILED = frozenset(
     """
     Attention Conv ConvInteger ConvTranspose DFT DeformConv Det Einsum GRU Gemm GridSample
-    Inverse LSTM Loop MatMul MatMulInteger QLinearConv QLinearMatMul RNN STFT Scan SequenceMap
+    Inverse LSTM MatMul MatMulInteger QLinearConv QLinearMatMul RNN STFT Scan SequenceMap
     Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike
     """.split()
 )
@@ -44,40 +49,105 @@ def is_evaluated(nodes: Iterable[NodeProto]) -> bool:
     return True
 
 
-def evaluate_rest(
-    model: str | os.PathLike[str] | bytes | ModelProto,
-    end: Start,
-    values: Mapping[str, Array],
-) -> dict[str, Array] | None:
-    """The outputs of a model by name, from where the last program of a call has ended.
+class RestEvaluator:
+    """Evaluates the nodes of a model from where programs have ended. Calls may overlap."""
 
-    `values` are what there is by the caller's names. None where something has to be compiled
-    after all. Raises GlowError as running the program would.
-    """
-    loaded = load_model(model)
-    known = end.with_values({name: values[name] for name in end.types})
-    nodes = loaded.proto.graph.node[known.node :]
-    if known.names or known.lists or not is_evaluated(nodes):
-        return None
-    return _evaluated(Importer(loaded), replace(known, types={}, inner=()))
+    def __init__(self, loaded: LoadedModel) -> None:
+        self.loaded = loaded
+        self.nodes = list(loaded.proto.graph.node)
+        self.names = used_names(loaded.proto.graph)
+        self.chains = {
+            chain.nodes[0]: chain for chain in chains_of(loaded.proto.graph, self.nodes)
+        }
+        members = {index for chain in self.chains.values() for index in chain.nodes}
+        compiled = (i for i, node in enumerate(self.nodes) if not is_evaluated([node]))
+        self._last_compiled = max((i for i in compiled if i not in members), default=-1)
+        self._importer = _EvaluatingImporter(loaded)
 
+    def model_of(
+        self, chain: Chain, inputs: Iterable[tuple[Sequence[int], object]]
+    ) -> LoadedModel:
+        """The model of a chain for inputs of some shapes and NumPy types."""
+        return chain_model(self.loaded, self.nodes, chain, inputs)
 
-def _evaluated(importer: Importer, start: Start) -> dict[str, Array] | None:
-    """The outputs of a model, all values of which are known at a start."""
-    importer.new_folding_graph = EvaluatingGraph
-    graph = importer.model.graph
-    scope, _ = start.enter(importer.block)
-    frame = Frame(scope, used_names(graph), importer.opsets)
-    for node in graph.node[start.node :]:
-        importer.import_nodes([node], frame)
-        if not all(
-            isinstance(scope.get(name), Constant) for name in node.output if name
-        ):
+    def evaluate(
+        self, end: Start, values: Mapping[str, Array], run_chain: Runner
+    ) -> dict[str, Array] | None:
+        """The outputs of the model by name, from where the last program of a call has ended.
+
+        `values` are what there is by the caller's names. None where something has to be
+        compiled after all. Raises GlowError as running the program would.
+        """
+        known = end.with_values({name: values[name] for name in end.types})
+        if known.names or known.lists or not self._is_evaluated_from(known.node):
             return None
-    outputs = [scope.get(value.name) for value in graph.output]
+        importer = copy.copy(self._importer)
+        importer.begin()
+        scope, _ = replace(known, types={}, inner=()).enter(importer.block)
+        frame = Frame(scope, self.names, importer.opsets)
+        done: set[int] = set()
+        for index in range(known.node, len(self.nodes)):
+            if index in done:
+                continue
+            chain = self.chains.get(index)
+            if chain is None:
+                importer.import_nodes([self.nodes[index]], frame)
+            elif self._run(chain, frame, run_chain):
+                done.update(chain.nodes)
+            else:
+                return None
+            if not importer.knows_all:
+                return None
+        return _outputs(self.loaded, frame)
+
+    def _is_evaluated_from(self, index: int) -> bool:
+        """Whether nothing from a node on wants a program but whole chains."""
+        return index > self._last_compiled and not any(
+            chain.nodes[0] < index <= chain.nodes[-1] for chain in self.chains.values()
+        )
+
+    def _run(self, chain: Chain, frame: Frame, run_chain: Runner) -> bool:
+        """Whether the output of a chain could be computed row by row."""
+        held = [frame.read(name, chain.output) for name in chain.inputs]
+        arrays = [value.array for value in held if isinstance(value, Constant)]
+        result = run_chain(chain, arrays) if len(arrays) == len(held) else None
+        if result is None:
+            return False
+        frame.define([chain.output], [result], chain.output)
+        return True
+
+
+class _EvaluatingImporter(Importer):
+    """An import that computes what it imports."""
+
+    def begin(self) -> None:
+        """Nothing is computed, and everything known."""
+        super().begin()
+        self.graph = EvaluatingGraph()
+        self.new_folding_graph = EvaluatingGraph
+        self.knows_all = True
+        """Whether each result so far is an array."""
+
+    def _import_node(
+        self, proto: NodeProto, name: str, frame: Frame
+    ) -> Sequence[Value | Held]:
+        """The results of one node, which a loop or a branch computes in this graph."""
+        values = [
+            self.graph.array_of(value) if isinstance(value, SSAValue) else value
+            for value in super()._import_node(proto, name, frame)
+        ]
+        found = [value for value in values if value is not None]
+        self.knows_all &= len(found) == len(values) and all(
+            isinstance(value, Constant | np.ndarray) for value in found
+        )
+        return found
+
+
+def _outputs(loaded: LoadedModel, frame: Frame) -> dict[str, Array] | None:
+    names = [value.name for value in loaded.proto.graph.output]
+    outputs = [frame.scope.get(name) for name in names]
     arrays = [value.array for value in outputs if isinstance(value, Constant)]
     if len(arrays) < len(outputs):
         return None
-    names = [value.name for value in graph.output]
     own = [np.array(one, order="C") for one in arrays]  # Others are views of inputs.
     return dict(zip(names, own, strict=True))

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from glow.dialects.errors import GlowError
 from glow.frontends.notes import ImportNotes
 from glow.frontends.onnx.external_files import external_digests
-from glow.frontends.onnx.loader import load_model
+from glow.frontends.onnx.loader import LoadedModel, load_model
 from glow.frontends.onnx.messages import ModelProto
 from glow.frontends.onnx.programs.program_importer import ProgramImporter
 from glow.frontends.onnx.programs.starts import (
@@ -24,7 +24,7 @@ from glow.specialization.program_ends import Answers, ProgramEnds
 
 
 def import_model(
-    model: str | os.PathLike[str] | bytes | ModelProto,
+    model: str | os.PathLike[str] | bytes | ModelProto | LoadedModel,
     *,
     input_shapes: InputShapes | None = None,
     input_values: InputValues | None = None,
@@ -51,7 +51,7 @@ def import_model(
 
 
 def import_step(
-    model: str | os.PathLike[str] | bytes | ModelProto,
+    model: str | os.PathLike[str] | bytes | ModelProto | LoadedModel,
     answers: Answers,
     *,
     input_shapes: InputShapes,
@@ -78,7 +78,7 @@ def import_step(
 
 
 def end_of_programs(
-    model: str | os.PathLike[str] | bytes | ModelProto,
+    model: str | os.PathLike[str] | bytes | ModelProto | LoadedModel,
     answers: Answers,
     *,
     input_shapes: InputShapes,
@@ -99,7 +99,7 @@ def end_of_programs(
 
 @contextlib.contextmanager
 def _importer(
-    model: str | os.PathLike[str] | bytes | ModelProto,
+    model: str | os.PathLike[str] | bytes | ModelProto | LoadedModel,
     notes: ImportNotes | None,
     training: bool = False,
 ) -> Generator[ProgramImporter]:
