@@ -47,9 +47,10 @@ from glow.tensor_info import Signature
 from glow.tuning import choices
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from glow.backends.divided import Parts
     from glow.compiler import Model
-    from glow.frontends.onnx.loader import LoadedModel
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
     from glow.specialization.model_source import OnnxModel
@@ -229,11 +230,11 @@ class StoredSpecializer(OpenSource):
         _warn(notes.warnings)
         return program if kept is None else replace(program, model=kept)
 
-    def compile_part(self, part: LoadedModel) -> CompiledModel:
+    def compile_part(self, part: ModuleOp) -> CompiledModel:
         """A program of some nodes of the model, which the cache of models does not have."""
-        from glow.compiler import compile_part
+        from glow.compiler import compile_module
 
-        return compile_part(part, self.options)
+        return compile_module(part, self.options)
 
 
 def _keep(

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
     from glow.frontends.notes import ImportNotes
     from glow.frontends.onnx import Step
-    from glow.frontends.onnx.loader import LoadedModel
 
     Model = str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp
 
@@ -366,17 +365,9 @@ class ModelSpecializer(OpenSource):
         options = self.options_for(shapes)
         return compile_step(self.source.model, options, answers, ends=self.ends)
 
-    def compile_part(self, part: LoadedModel) -> CompiledModel:
+    def compile_part(self, part: ModuleOp) -> CompiledModel:
         """A program of some nodes of the model."""
-        return compile_part(part, self.options)
-
-
-@collection_paused()
-def compile_part(part: LoadedModel, options: CompileOptions) -> CompiledModel:
-    """A program of some nodes of a model, all sizes of which are known."""
-    from glow.frontends.onnx import import_model
-
-    return compile_module(import_model(part), options)
+        return compile_module(part, self.options)
 
 
 def context() -> Context:

@@ -21,9 +21,10 @@ from glow.specialization.model_source import ModelSource, OpenSource
 from glow.specialized_model import Program
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from glow.backends.inspection import KernelRun
     from glow.compiler import Model
-    from glow.frontends.onnx.loader import LoadedModel
     from glow.options import CompileOptions
     from glow.specialization.model_source import OnnxModel
     from glow.specialized_model import Answers, RunnableModel
@@ -80,8 +81,8 @@ class TimedSpecializer(OpenSource):
             model = compile_module(step.module, closed)
         return Program(model, step.asks)
 
-    def compile_part(self, part: LoadedModel) -> CompiledModel:
+    def compile_part(self, part: ModuleOp) -> CompiledModel:
         """A program of some nodes of the model, which tells nothing."""
-        from glow.compiler import compile_part
+        from glow.compiler import compile_module
 
-        return compile_part(part, self.options)
+        return compile_module(part, self.options)

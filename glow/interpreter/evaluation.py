@@ -48,7 +48,9 @@ def rounded(array: Any, result_type: Attribute) -> Array:
     if array.dtype != dtype:
         array = convert(array, dtype) if dtype.kind in "iu" else array.astype(dtype)
     if isinstance(result_type, ShapedType):
-        array = np.broadcast_to(array, result_type.get_shape())
+        shape = result_type.get_shape()
+        if array.shape != shape:
+            array = np.broadcast_to(array, shape)
     return array
 
 

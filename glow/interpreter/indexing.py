@@ -42,6 +42,9 @@ def run_gather_nd(op: GlowOp, x: Array, indices: Array) -> Array:
 def run_scatter(op: GlowOp, data: Array, indices: Array, updates: Array) -> Array:
     """`glow.scatter`: one update after the other, in row-major order."""
     attributes = op.attributes_view()
+    reduction = REDUCTIONS.get(attributes.string("reduction"))
+    if reduction is None and (line := _one_line(op, indices, updates)) is not None:
+        return _with_slices(data, line, updates)
     places = np.indices(updates.shape, sparse=True)
     beside = (1,) * (updates.ndim - indices.ndim + 1)
     positions: list[Array] = []
@@ -58,13 +61,41 @@ def run_scatter(op: GlowOp, data: Array, indices: Array, updates: Array) -> Arra
     for position, size in zip(positions, data.shape, strict=True):
         flat = flat * size + position
     flat = flat.ravel()
-    reduction = REDUCTIONS.get(attributes.string("reduction"))
     elements = result.reshape(-1)
     if reduction is None:
         elements[flat] = updates.ravel()
     else:
         reduction.at(elements, flat, updates.ravel())
     return elements.reshape(data.shape)
+
+
+def _one_line(op: GlowOp, indices: Array, updates: Array) -> tuple[int, Array] | None:
+    """The axis and the places of whole slices, where indices are one line that is repeated."""
+    axes = op.attributes_view().ints("coordinates")
+    (axis, *others) = [number for number, source in enumerate(axes) if source < 0] or [
+        0
+    ]
+    is_elements = all(source in (number, -1) for number, source in enumerate(axes))
+    if others or not is_elements or updates.ndim != len(axes) or updates.size == 0:
+        return None
+    steps = zip(indices.strides[:-1], updates.shape, strict=True)
+    if any(step and size > 1 for n, (step, size) in enumerate(steps) if n != axis):
+        return None
+    return axis, indices[
+        *(slice(None) if n == axis else 0 for n in range(indices.ndim))
+    ]
+
+
+def _with_slices(data: Array, line: tuple[int, Array], updates: Array) -> Array:
+    """Data whose slices at some places are updates, or begin with them."""
+    axis, places = line
+    check_indices(places, axis, data.shape[axis])
+    result = data.copy()
+    whole = [
+        places if n == axis else slice(size) for n, size in enumerate(updates.shape)
+    ]
+    result[tuple(whole)] = updates
+    return result
 
 
 def run_cumulative(op: GlowOp, x: Array) -> Array:

@@ -13,12 +13,18 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 
 from glow.compiled_model import Array, CompiledModel
-from glow.frontends.onnx.loader import LoadedModel, load_model
+from glow.dialects.glow import SelectBoxesOp
+from glow.frontends.onnx import import_model
+from glow.frontends.onnx.loader import load_model
 from glow.frontends.onnx.programs.chains import Chain
 from glow.frontends.onnx.programs.evaluated_rest import RestEvaluator
 from glow.frontends.onnx.programs.starts import Start
+from glow.garbage_collection import collection_paused
+from glow.interpreter.evaluation import FUNCTIONS
+from glow.specialization.selected_boxes import CompiledSelection
 
 if TYPE_CHECKING:
     from glow.specialization.model_source import OnnxModel
@@ -40,14 +46,18 @@ class Evaluation:
     """The nodes of a model behind the values of calls, and the programs for some of them."""
 
     def __init__(
-        self, model: OnnxModel, compile_part: Callable[[LoadedModel], CompiledModel]
+        self,
+        model: OnnxModel,
+        compile_part: Callable[[ModuleOp], CompiledModel],
     ) -> None:
         self.loaded = load_model(model)
         self.compile_part = compile_part
-        self.evaluator = RestEvaluator(self.loaded)
+        own = {SelectBoxesOp: CompiledSelection(compile_part).run}
+        self.evaluator = RestEvaluator(self.loaded, {**FUNCTIONS, **own})
         self._programs: dict[object, CompiledModel] = {}
         self._lock = Lock()
 
+    @collection_paused()
     def run(
         self, end: Start, values: Mapping[str, Array]
     ) -> Mapping[str, Array] | None:
@@ -87,7 +97,7 @@ class Evaluation:
         with self._lock:
             if key not in self._programs:
                 model = self.evaluator.model_of(chain, inputs)
-                self._programs[key] = self.compile_part(model)
+                self._programs[key] = self.compile_part(import_model(model))
                 while len(self._programs) > KEPT:
                     del self._programs[next(iter(self._programs))]
             return self._programs[key]

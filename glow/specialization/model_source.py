@@ -13,9 +13,9 @@ from glow.specialization.program_ends import ProgramEnds
 
 if TYPE_CHECKING:
     import onnx
+    from xdsl.dialects.builtin import ModuleOp
 
     from glow.compiled_model import Array, CompiledModel
-    from glow.frontends.onnx.loader import LoadedModel
     from glow.specialization.evaluation import Evaluation
     from glow.specialized_model import Answers
 
@@ -102,7 +102,7 @@ class OpenSource:
         )
         return evaluation.run(end, values)
 
-    def compile_part(self, part: LoadedModel) -> CompiledModel:
+    def compile_part(self, part: ModuleOp) -> CompiledModel:
         """A program of some nodes of the model, all sizes of which are known."""
         raise NotImplementedError
 

@@ -9,13 +9,13 @@ does what is quantized.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.quant import CastOp
@@ -24,6 +24,7 @@ from glow.frontends.onnx.graph import BUDGET, Constant, Graph
 from glow.frontends.onnx.node import OnnxNode, Value
 from glow.frontends.onnx.registry import DEFAULT_DOMAINS, Handler
 from glow.interpreter import evaluate_node
+from glow.interpreter.scalar_functions import Function
 from glow.passes.graph.fold_constants import CHEAP, Budget
 
 MIN_BYTES = 1 << 28
@@ -39,6 +40,9 @@ CONSTANT_ONLY = frozenset(
     ("OptionalHasElement",)
 )  # fmt: skip
 """Operators without a handler that are computed where all inputs are known."""
+
+Functions = Mapping[type[Operation], Function]
+"""What computes nodes, by class."""
 
 
 class NotFoldedError(Exception):
@@ -111,12 +115,17 @@ class EvaluatingGraph(FoldingGraph):
 
     computes = True
 
-    def __init__(self) -> None:
+    def __init__(self, functions: Functions) -> None:
         super().__init__(Budget(0))
+        self.functions = functions
+
+    def set_node(self, name: str) -> None:
+        """Nodes are not kept, and whoever imports them names them in errors."""
 
     def place(self, op: NodeOp) -> None:
         """Compute the results of a node."""
-        arrays = evaluate_node(op, [self.arrays[value] for value in op.operands])
+        operands = [self.arrays[value] for value in op.operands]
+        arrays = evaluate_node(op, operands, self.functions)
         self.arrays.update(zip(op.results, arrays, strict=True))
 
 

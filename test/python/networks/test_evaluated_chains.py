@@ -9,6 +9,7 @@ from onnx import numpy_helper, parser
 
 import glow
 from glow import compiler
+from glow.compilation import StoredSpecializer
 from glow.frontends.onnx.loader import load_model
 from glow.frontends.onnx.programs.evaluated_rest import RestEvaluator
 from glow.specialization.evaluation import MOST_ROWS, parts_of
@@ -64,19 +65,19 @@ def rows_of(count, seed=0):
 def compiled(monkeypatch):
     """The answers that programs were compiled for, and the inputs of chains' programs."""
     made = {"programs": [], "parts": []}
-    step, part = compiler.compile_step, compiler.compile_part
+    step, part = compiler.compile_step, StoredSpecializer.compile_part
 
     def compile_step(model, options, answers, *rest, **named):
         made["programs"].append(answers)
         return step(model, options, answers, *rest, **named)
 
-    def compile_part(model, options):
-        found = part(model, options)
+    def compile_part(specializer, module):
+        found = part(specializer, module)
         made["parts"].append(tuple(one.shape for one in found.inputs))
         return found
 
     monkeypatch.setattr(compiler, "compile_step", compile_step)
-    monkeypatch.setattr(compiler, "compile_part", compile_part)
+    monkeypatch.setattr(StoredSpecializer, "compile_part", compile_part)
     return made
 
 

@@ -71,6 +71,8 @@ def _places(node: OnnxNode, flags: Operand) -> Operand:
 def non_zero(node: OnnxNode) -> Value:
     """The coordinates of the elements that are not zero, an axis a row."""
     value, sizes = node.value(0), node.shape(0)
+    if isinstance(value, Constant) and sizes:
+        return np.stack(np.nonzero(value.array))
     flags = value if element_type(value) == i1 else _differs(node, value)
     places = _places(node, node.reshape(flags, (prod(sizes),)))
     (count,) = shape(places)

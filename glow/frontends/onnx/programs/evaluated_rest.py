@@ -11,22 +11,24 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from glow.dialects.weight_table import Array
-from glow.frontends.onnx.folding import EvaluatingGraph
+from glow.frontends.onnx.folding import EvaluatingGraph, Functions
 from glow.frontends.onnx.frame import Frame, used_names
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.importer import Importer
 from glow.frontends.onnx.lists import Held
 from glow.frontends.onnx.loader import LoadedModel
-from glow.frontends.onnx.messages import NodeProto
+from glow.frontends.onnx.messages import GraphProto, NodeProto
 from glow.frontends.onnx.node import Value
 from glow.frontends.onnx.programs.chains import Chain, Runner, chain_model, chains_of
 from glow.frontends.onnx.programs.starts import Start
 from glow.frontends.onnx.registry import DEFAULT_DOMAINS
+from glow.interpreter.evaluation import FUNCTIONS
 
 COMPILED = frozenset(
     """
@@ -52,7 +54,8 @@ def is_evaluated(nodes: Iterable[NodeProto]) -> bool:
 class RestEvaluator:
     """Evaluates the nodes of a model from where programs have ended. Calls may overlap."""
 
-    def __init__(self, loaded: LoadedModel) -> None:
+    def __init__(self, loaded: LoadedModel, functions: Functions = FUNCTIONS) -> None:
+        """`functions` compute nodes, by class (`glow.interpreter.evaluation`)."""
         self.loaded = loaded
         self.nodes = list(loaded.proto.graph.node)
         self.names = used_names(loaded.proto.graph)
@@ -62,7 +65,10 @@ class RestEvaluator:
         members = {index for chain in self.chains.values() for index in chain.nodes}
         compiled = (i for i, node in enumerate(self.nodes) if not is_evaluated([node]))
         self._last_compiled = max((i for i in compiled if i not in members), default=-1)
-        self._importer = _EvaluatingImporter(loaded)
+        self._importer = _EvaluatingImporter(loaded, functions)
+        self._constants = _constant_nodes(loaded.proto.graph, self.nodes)
+        self._known: dict[int, dict[str, Held]] = {}
+        """The results of those that have been computed."""
 
     def model_of(
         self, chain: Chain, inputs: Iterable[tuple[Sequence[int], object]]
@@ -90,8 +96,10 @@ class RestEvaluator:
             if index in done:
                 continue
             chain = self.chains.get(index)
-            if chain is None:
-                importer.import_nodes([self.nodes[index]], frame)
+            if index in self._known:
+                frame.scope.update(self._known[index])
+            elif chain is None:
+                self._import(importer, index, frame)
             elif self._run(chain, frame, run_chain):
                 done.update(chain.nodes)
             else:
@@ -99,6 +107,15 @@ class RestEvaluator:
             if not importer.knows_all:
                 return None
         return _outputs(self.loaded, frame)
+
+    def _import(self, importer: Importer, index: int, frame: Frame) -> None:
+        """Compute a node, once if it reads nothing but weights and constants."""
+        node = self.nodes[index]
+        importer.import_nodes([node], frame)
+        if index in self._constants:
+            self._known[index] = {
+                name: frame.scope[name] for name in node.output if name
+            }
 
     def _is_evaluated_from(self, index: int) -> bool:
         """Whether nothing from a node on wants a program but whole chains."""
@@ -120,11 +137,15 @@ class RestEvaluator:
 class _EvaluatingImporter(Importer):
     """An import that computes what it imports."""
 
+    def __init__(self, loaded: LoadedModel, functions: Functions) -> None:
+        self.new_graph = partial(EvaluatingGraph, functions)
+        super().__init__(loaded)
+
     def begin(self) -> None:
         """Nothing is computed, and everything known."""
         super().begin()
-        self.graph = EvaluatingGraph()
-        self.new_folding_graph = EvaluatingGraph
+        self.graph = self.new_graph()
+        self.new_folding_graph = self.new_graph
         self.knows_all = True
         """Whether each result so far is an array."""
 
@@ -141,6 +162,21 @@ class _EvaluatingImporter(Importer):
             isinstance(value, Constant | np.ndarray) for value in found
         )
         return found
+
+
+def _constant_nodes(graph: GraphProto, nodes: Sequence[NodeProto]) -> set[int]:
+    """The nodes without bodies that compute something of weights and constants alone."""
+    known = {tensor.name for tensor in graph.initializer} - {
+        value.name for value in graph.input
+    }
+    found: set[int] = set()
+    for index, node in enumerate(nodes):
+        if known.issuperset(filter(None, node.input)) and not any(
+            one.HasField("g") for one in node.attribute
+        ):
+            known.update(node.output)
+            found.add(index)
+    return found
 
 
 def _outputs(loaded: LoadedModel, frame: Frame) -> dict[str, Array] | None:

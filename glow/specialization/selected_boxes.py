@@ -1,0 +1,111 @@
+"""Non-maximum suppression of many boxes by programs, where the rest of a model is evaluated.
+
+A detector has another number of candidates in each image. A program takes a power of two of
+them: those that are missing are boxes without area that do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i1, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from glow.compiled_model import Array, CompiledModel
+from glow.dialects.glow import SelectBoxesOp
+from glow.dialects.node import tensor_type
+from glow.interpreter.indexing import run_select_boxes
+
+FEW = 128
+"""So many candidates are compared by the interpreter before a program is compiled."""
+
+
+class CompiledSelection:
+    """`glow.select_boxes` as a function of the interpreter."""
+
+    def __init__(self, compile_module: Callable[[ModuleOp], CompiledModel]) -> None:
+        self.compile_module = compile_module
+        self._programs: dict[object, CompiledModel] = {}
+        self._lock = Lock()
+
+    def run(
+        self,
+        op: SelectBoxesOp,
+        boxes: Array,
+        order: Array,
+        valid: Array,
+        threshold: Array,
+    ) -> tuple[Array, Array]:
+        """The numbers of the boxes that are selected, and how many there are."""
+        images, classes, candidates = order.shape
+        size = max(boxes.shape[1], candidates)
+        if size <= FEW:
+            return run_select_boxes(op, boxes, order, valid, threshold)
+        size = 1 << (size - 1).bit_length()
+        program = self._program(
+            images, classes, size, center_point_box=op.center_point_box is not None
+        )
+        arguments = [
+            _filled(boxes, (images, size, 4)),
+            _filled(order, (images, classes, size)),
+            _filled(valid, (images, classes, size)),
+            threshold,
+        ]
+        selected, count = program.run_in_order(arguments)
+        # Which boxes come first does not depend on how many are wanted.
+        limit = op.limit.value.data
+        return _cut(selected, limit), np.minimum(count, limit)
+
+    def _program(
+        self, images: int, classes: int, size: int, *, center_point_box: bool
+    ) -> CompiledModel:
+        key = images, classes, size, center_point_box
+        if found := self._programs.get(key):
+            return found
+        with self._lock:
+            if key not in self._programs:
+                module = _module(images, classes, size, center_point_box)
+                self._programs[key] = self.compile_module(module)
+            return self._programs[key]
+
+
+def types_of(
+    images: int, classes: int, boxes: int, candidates: int
+) -> list[TensorType[Attribute]]:
+    """The types of the operands: boxes, their order, whether they count, and the threshold."""
+    return [
+        tensor_type((images, boxes, 4), f32),
+        tensor_type((images, classes, candidates), i64),
+        tensor_type((images, classes, candidates), i1),
+        tensor_type((), f32),
+    ]
+
+
+def _module(images: int, classes: int, size: int, center_point_box: bool) -> ModuleOp:
+    """The selection among so many boxes of each class."""
+    types = types_of(images, classes, size, size)
+    block = Block(arg_types=types)
+    op = SelectBoxesOp.build_node(
+        block.args, limit=size, center_point_box=center_point_box
+    )
+    operations: list[Operation] = [op, ReturnOp(*op.results)]
+    block.add_ops(operations)
+    return ModuleOp([FuncOp("main", (types, op.result_types), Region(block))])
+
+
+def _filled(array: Array, shape: tuple[int, ...]) -> Array:
+    """An array with zeros behind it."""
+    found = np.zeros(shape, array.dtype)
+    found[tuple(map(slice, array.shape))] = array
+    return found
+
+
+def _cut(selected: Array, limit: int) -> Array:
+    """The first boxes; a class that has fewer has zeros behind them already."""
+    size = selected.shape[2]
+    if limit <= size:
+        return selected[:, :, :limit]
+    return _filled(selected, (*selected.shape[:2], limit))
