@@ -12,6 +12,7 @@ the first one, where the length is that of the past of a language model.
 | `element_range.py`    | ranges of elements, through functions of elements                |
 | `rules.py`            | one rule for each kind of node                                   |
 | `movement_rules.py`   | the rules of nodes that move elements                            |
+| `lookup_rules.py`     | the rules of nodes that read or write at places that are data    |
 | `product_rules.py`    | the rules of nodes that multiply matrices                        |
 | `window_rules.py`     | the rules of convolutions and poolings                           |
 """

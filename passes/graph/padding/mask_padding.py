@@ -43,6 +43,13 @@ from glow.dialects.function_attributes import FROM_END, INPUT_NAMES
 from glow.dialects.glow.recurrent import RecurrentOp
 from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.dialects.weight_table import dtype_of
+from glow.passes.graph.padding.lookup_rules import (
+    looked_up,
+    may_see_padding,
+    scattered,
+    written_axes,
+)
+from glow.passes.graph.padding.mask_lookups import move_indices
 from glow.passes.graph.padding.mask_steps import is_seen, keep_states
 from glow.passes.graph.padding.padded_value import PaddedAxis, PaddedValue
 from glow.passes.graph.padding.placing import Mask, refusal
@@ -111,6 +118,10 @@ class Masks:
             return self._replaces_layer(op, found)
         if isinstance(op, glow.AttentionOp):
             return self._replaces_attention(op, found)
+        if isinstance(op, glow.GatherOp):
+            return self._replaces_lookups(op, found)
+        if isinstance(op, glow.ScatterOp):
+            return self._replaces_places(op, found)
         if isinstance(op, glow.MatmulOp):
             self._let_be_finite(op, found)
         if isinstance(op, glow.SliceOp):
@@ -177,6 +188,37 @@ class Masks:
         op.result.replace_all_uses_with(new)
         found[op.result] = found[new] = results_of(new.owner, found, self)[0]
         return True
+
+    def _replaces_lookups(self, op: glow.GatherOp, found: PaddedValues) -> bool:
+        """Lookups on a padded axis by indices that may be of its end."""
+        axis = op.attributes_view().int("axis")
+        source, indices = (found[operand] for operand in op.inputs)
+        if axis not in source.axes or not may_see_padding(op, source, indices):
+            return False
+        form = self._plain(op, axis, source)
+        move_indices(op, 1, form.size, self._length(form))
+        found[op.inputs[1]] = indices
+        found[op.result] = looked_up(op, source, indices)
+        return True
+
+    def _replaces_places(self, op: glow.ScatterOp, found: PaddedValues) -> bool:
+        """Updates at places along a padded axis that may be from its end."""
+        data, indices = found[op.inputs[0]], found[op.inputs[1]]
+        padded = [one for one in written_axes(op).items() if one[0] in data.axes]
+        for axis, column in padded:
+            form = self._plain(op, axis, data)
+            move_indices(op, 1, form.size, self._length(form), column)
+            found[op.inputs[1]] = indices
+        if padded:
+            found[op.result] = scattered(op, *(found[one] for one in op.inputs))
+        return bool(padded)
+
+    def _plain(self, op: NodeOp, axis: int, value: PaddedValue) -> PaddedAxis:
+        """The form of a padded axis, all that is kept of which comes first."""
+        form = value.axes[axis].merged
+        if not form.is_plain:
+            raise refusal(op, axis, "looks up elements of")
+        return form
 
     def _let_be_finite(self, op: glow.MatmulOp, found: PaddedValues) -> None:
         """Mask factors that may be NaN or infinite beyond an end.

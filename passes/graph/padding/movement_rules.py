@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 from glow.dialects import glow
 from glow.dialects.function_attributes import CLAMPED
 from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.weights import constant_value
 from glow.passes.graph.padding.element_range import MODERATE, ZERO, Range, joined
+from glow.passes.graph.padding.lookup_rules import kept_place
 from glow.passes.graph.padding.padded_value import (
     PaddedAxis,
     PaddedValue,
@@ -131,7 +131,7 @@ def _sliced_axis(
     whole = shape_of(op.inputs[0])[axis]
     if (start, size, step) == (0, whole, 1):
         return value.axes[axis]
-    if not is_shorter and start == _kept(form) and size == 1 and form.is_plain:
+    if not is_shorter and start == kept_place(form) and size == 1 and form.is_plain:
         return None
     to_end = step > 0 and start + size * step >= whole
     if is_shorter and form.is_plain and not form.at_front and (step == 1 or to_end):
@@ -139,11 +139,6 @@ def _sliced_axis(
         return form.windows(step - 1 - start - left, step)
     which = "last" if form.at_front else "first"
     raise refusal(op, axis, f"takes more than the {which} element of")
-
-
-def _kept(form: PaddedAxis) -> int:
-    """The place of the element that every length has."""
-    return form.size - 1 if form.at_front else 0
 
 
 def _pad(op: NodeOp, operands: Values) -> Values:
@@ -201,45 +196,6 @@ def _tile(op: NodeOp, operands: Values) -> Values:
     return [value]
 
 
-def _gather(op: NodeOp, operands: Values) -> Values:
-    """By indices that are padded with ones that are inside, or of the one at the other end.
-
-    Of a padded axis also by a list that is longer for a longer one, as an enlarged image does.
-    """
-    source, indices = operands
-    axis = op.attributes_view().int("axis")
-    extent = shape_of(op.inputs[0])[axis]
-    added = len(shape_of(op.inputs[1])) - 1
-    if axis in source.axes and not _is_kept(op, source.axes[axis]):
-        _check_list(op, indices, axis)
-    added_range = indices.outside
-    is_inside = -extent <= added_range.low and added_range.high < extent
-    for place in () if is_inside else indices.axes:
-        raise refusal(op, place, "may look up what is not there, by indices along")
-    others = [other for other in source.axes if other != axis]
-    places = {other: other + added * (other > axis) for other in others}
-    table, index = source.moved(places), indices.shifted(axis)
-    axes = {**table.axes, **index.axes}
-    listed = joined([source.inside, source.at(axis)])
-    beyond = {place: table.beyond.get(place, listed) for place in axes}
-    return [PaddedValue(axes, source.inside, beyond, source.everywhere)]
-
-
-def _check_list(op: NodeOp, indices: PaddedValue, axis: int) -> None:
-    """Refuse lookups on a padded axis that are no list which is longer for a longer one."""
-    if constant_value(op.inputs[1]) is None or set(indices.axes) != {0}:
-        raise refusal(op, axis, "looks up elements of")
-
-
-def _is_kept(op: NodeOp, form: PaddedAxis) -> bool:
-    """Whether a node looks up nothing but the element that every length has."""
-    indices = constant_value(op.inputs[1])
-    if indices is None or not form.is_plain:
-        return False
-    places = {int(place) % form.size for place in indices.reshape(-1)}
-    return places <= {_kept(form)}
-
-
 Rule = Callable[[NodeOp, Values], Values]
 
 
@@ -277,6 +233,5 @@ MOVEMENT_RULES: dict[type[Operation], Rule] = {
     glow.PadOp: _pad,
     glow.BroadcastOp: _broadcast,
     glow.TileOp: _tile,
-    glow.GatherOp: _gather,
     glow.SampleOp: _sample,
 }

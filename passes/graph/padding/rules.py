@@ -28,6 +28,7 @@ from glow.passes.graph.padding.element_range import (
     joined,
     range_of,
 )
+from glow.passes.graph.padding.lookup_rules import LOOKUP_RULES
 from glow.passes.graph.padding.mask_steps import is_seen
 from glow.passes.graph.padding.movement_rules import MOVEMENT_RULES
 from glow.passes.graph.padding.padded_value import (
@@ -328,6 +329,7 @@ Rule = Callable[[NodeOp, Sequence[PaddedValue]], Sequence[PaddedValue]]
 
 RULES: dict[type[Operation], Rule] = {
     **MOVEMENT_RULES,
+    **LOOKUP_RULES,
     **PRODUCT_RULES,
     **WINDOW_RULES,
     glow.SoftmaxOp: _softmax,

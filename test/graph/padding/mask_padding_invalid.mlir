@@ -29,3 +29,11 @@ func.func @rnn(%x: tensor<8x1x3xf32> {glow.padded_axes = array<i64: 0>}, %w: ten
   %y, %last = glow.rnn %x, %w, %r, %b, %h : tensor<8x1x1x2xf32>, tensor<1x1x2xf32>
   func.return %last : tensor<1x1x2xf32>
 }
+
+// -----
+
+func.func @written(%data: tensor<6x4xf32>, %i: tensor<8x1xi64> {glow.padded_axes = array<i64: 0>}, %u: tensor<8x4xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<6x4xf32> {
+  // expected-error @+1 {{padding changes results: glow.scatter writes the updates of axis 0, which is padded}}
+  %y = glow.scatter %data, %i, %u coordinates [-1, 1] : tensor<6x4xf32>
+  func.return %y : tensor<6x4xf32>
+}

@@ -194,3 +194,11 @@ func.func @sums(%x: tensor<8xf32> {glow.front_padded_axes = array<i64: 0>}) -> t
   %y = glow.cumulative %cos kind "sum" axis 0 : tensor<8xf32>
   func.return %y : tensor<8xf32>
 }
+
+// -----
+
+func.func @places(%data: tensor<8x4xf32> {glow.padded_axes = array<i64: 0>}, %i: tensor<6x1xi64>, %u: tensor<6x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{glow.scatter writes at places along axis 0, which is padded}}
+  %y = glow.scatter %data, %i, %u coordinates [-1, 1] reduction "add" : tensor<8x4xf32>
+  func.return %y : tensor<8x4xf32>
+}

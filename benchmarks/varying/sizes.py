@@ -1,6 +1,6 @@
 """Times calls of many sizes, as lines of text have, beside ONNX Runtime and OpenVINO.
 
-    python -m benchmarks.networks.varying_sizes rec.onnx --shape 1x3x48xwidth --buckets 64,128
+    python -m benchmarks.varying.sizes rec.onnx --shape 1x3x48xwidth --buckets 64,128
 
 The model has one input; the size that the shape names is drawn anew for each call. Ours has a
 program for each bucket, the others take any size. Each is called once with all sizes before it

@@ -1,6 +1,6 @@
 """Times images of different content, in which a detector finds another number of objects each.
 
-    python -m benchmarks.networks.varying_content maskrcnn.onnx --shape 3x320x320
+    python -m benchmarks.varying.content maskrcnn.onnx --shape 3x320x320
 
 Beside ONNX Runtime and, where it takes the model, OpenVINO. The model has one input; its pixels
 are noise around an image, from 0 to 1. All are called with as many other images before they
@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 
 import glow
-from benchmarks.networks.varying_sizes import (
+from benchmarks.varying.sizes import (
     Array,
     Run,
     alternating_seconds,

@@ -1,0 +1,1 @@
+"""Calls that differ: in the sizes of inputs, and in how much is found in them."""
