@@ -38,8 +38,8 @@ MOST_BYTES = 1 << 26
 LARGEST_PART_OF_ZEROS = 0.25
 """Rows that a program computes for nothing; with more of them the rows are split."""
 
-KEPT = 256
-"""The programs of all chains; the one that was compiled first is let go."""
+KEPT = 16
+"""The programs of a chain: for all its numbers of rows, and for some of its other sizes."""
 
 
 class Evaluation:
@@ -54,7 +54,8 @@ class Evaluation:
         self.compile_part = compile_part
         own = {SelectBoxesOp: CompiledSelection(compile_part).run}
         self.evaluator = RestEvaluator(self.loaded, {**FUNCTIONS, **own})
-        self._programs: dict[object, CompiledModel] = {}
+        self._programs: dict[int, dict[object, CompiledModel]] = {}
+        """By the first node of a chain, and its inputs."""
         self._lock = Lock()
 
     @collection_paused()
@@ -67,7 +68,7 @@ class Evaluation:
     def _run_chain(self, chain: Chain, arrays: Sequence[Array]) -> Array | None:
         """The output of a chain; None if its inputs have other rows than it has."""
         by_rows = [arrays[number] for number in chain.by_rows]
-        if min(array.ndim for array in arrays) == 0:
+        if by_rows[0].ndim < len(("row", "column")):
             return None
         rows = len(by_rows[0])
         row_bytes = max(1, sum(array.nbytes for array in by_rows) // max(1, rows))
@@ -91,16 +92,16 @@ class Evaluation:
     def _program(self, chain: Chain, arrays: Sequence[Array]) -> CompiledModel:
         """The program of a chain for inputs of such shapes."""
         inputs = tuple((array.shape, array.dtype) for array in arrays)
-        key = chain.nodes[0], inputs
-        if found := self._programs.get(key):
+        kept = self._programs.setdefault(chain.nodes[0], {})
+        if found := kept.get(inputs):
             return found
         with self._lock:
-            if key not in self._programs:
+            if inputs not in kept:
                 model = self.evaluator.model_of(chain, inputs)
-                self._programs[key] = self.compile_part(import_model(model))
-                while len(self._programs) > KEPT:
-                    del self._programs[next(iter(self._programs))]
-            return self._programs[key]
+                kept[inputs] = self.compile_part(import_model(model))
+                while len(kept) > KEPT:
+                    del kept[next(iter(kept))]
+            return kept[inputs]
 
 
 def parts_of(rows: int, most: int) -> Iterator[tuple[int, int, int]]:

@@ -125,6 +125,17 @@ def test_programs_for_some_numbers_of_rows(compiled, name):
     assert len(compiled["parts"]) == parts
 
 
+def test_a_vector_has_no_rows(compiled):
+    """Its elements are looked up, and no sum is split."""
+    model = model_of(
+        "row = Constant<value_int = 0>() l = Gather(rows, row) y0 = MatMul(l, w)"
+        " z = Reshape(y0, flat) y = Neg(z)",
+        "float[K] y",
+    )
+    check(model, glow.compile(model, threads=1), (3, 5, 2))
+    assert not compiled["parts"]
+
+
 def test_what_others_read_ends_a_chain():
     model = model_of(
         "l = Gemm(rows, w, b) m = Relu(l) y = Gemm<transB = 1>(m, v, c) z = Neg(l)",
