@@ -76,7 +76,8 @@ def _one_line(op: GlowOp, indices: Array, updates: Array) -> tuple[int, Array] |
         0
     ]
     is_elements = all(source in (number, -1) for number, source in enumerate(axes))
-    if others or not is_elements or updates.ndim != len(axes) or updates.size == 0:
+    fits = len(axes) == updates.ndim == indices.ndim - 1
+    if others or not is_elements or not fits or updates.size == 0:
         return None
     steps = zip(indices.strides[:-1], updates.shape, strict=True)
     if any(step and size > 1 for n, (step, size) in enumerate(steps) if n != axis):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from xdsl.ir import Operation
 
@@ -17,47 +18,45 @@ from glow.passes.graph.padding.placing import Mask, refusal
 Values = Sequence[PaddedValue]
 
 
-def _gather(op: NodeOp, operands: Values) -> Values:
-    """By indices that are padded with ones that are inside, or of the one at the other end.
-
-    Of a padded axis also by a list that is longer for a longer one, as an enlarged image does.
-    """
-    source, indices = operands
-    axis = op.attributes_view().int("axis")
-    if axis in source.axes and may_see_padding(op, source, indices):
-        raise refusal(op, axis, "looks up elements of")
-    return [looked_up(op, source, indices)]
+Indexed = Mapping[int, int | None]
+"""The axes that indices tell places of, and by which column of theirs; None for all of them."""
 
 
-def may_see_padding(op: NodeOp, source: PaddedValue, indices: PaddedValue) -> bool:
-    """Whether indices into a padded axis may be of padding, or of an end that is elsewhere."""
-    axis = op.attributes_view().int("axis")
-    is_list = constant_value(op.inputs[1]) is not None and set(indices.axes) == {0}
-    return not is_list and not _is_kept(op, source.axes[axis])
+class Lookup(NamedTuple):
+    """A kind of node that reads or writes at places of its first operand."""
+
+    what: str
+    indexed: Callable[[NodeOp], Indexed]
+    result: Callable[..., PaddedValue]
+    """Where indices are of no padding of an axis that they tell places of."""
 
 
-def looked_up(op: NodeOp, source: PaddedValue, indices: PaddedValue) -> PaddedValue:
-    """The result of lookups that do not see padding of their axis."""
-    axis = op.attributes_view().int("axis")
-    added = len(shape_of(op.inputs[1])) - 1
-    _check_inside(op, indices, shape_of(op.inputs[0])[axis])
-    others = [other for other in source.axes if other != axis]
-    places = {other: other + added * (other > axis) for other in others}
-    table, index = source.moved(places), indices.shifted(axis)
-    axes = {**table.axes, **index.axes}
-    listed = joined([source.inside, source.at(axis)])
-    beyond = {place: table.beyond.get(place, listed) for place in axes}
-    return PaddedValue(axes, source.inside, beyond, source.everywhere)
+def lookup_results(op: NodeOp, operands: Values) -> Values:
+    """The result of a node whose indices do not see padding of what they tell places of."""
+    lookup = LOOKUPS[type(op)]
+    for axis in padded_places(op, *operands[:2]):
+        raise refusal(op, axis, lookup.what)
+    return moved_results(op, operands)
 
 
-def _check_inside(op: NodeOp, indices: PaddedValue, extent: int) -> None:
-    """Refuse indices that are padded with others than an axis of such an extent has."""
-    added = indices.outside
-    if -extent <= added.low and added.high < extent:
-        return
-    for place in indices.axes:
-        what = "may look up what is not there, by indices along"
-        raise refusal(op, place, what, Mask(1, place, 0.0))
+def moved_results(op: NodeOp, operands: Values) -> Values:
+    """The same for indices that go on as if there were no padding."""
+    return [LOOKUPS[type(op)].result(op, *operands)]
+
+
+def padded_places(op: NodeOp, source: PaddedValue, indices: PaddedValue) -> Indexed:
+    """The axes where indices may be of padding, or from an end that is elsewhere."""
+    indexed = LOOKUPS[type(op)].indexed(op)
+    found = {axis: one for axis, one in indexed.items() if axis in source.axes}
+    is_safe = isinstance(op, glow.GatherOp) and all(
+        _is_list(op, indices) or _is_kept(op, source.axes[axis]) for axis in found
+    )
+    return {} if is_safe else found
+
+
+def _is_list(op: NodeOp, indices: PaddedValue) -> bool:
+    """Whether indices are a list that is longer for a longer axis, as of an enlarged image."""
+    return constant_value(op.inputs[1]) is not None and set(indices.axes) == {0}
 
 
 def _is_kept(op: NodeOp, form: PaddedAxis) -> bool:
@@ -74,6 +73,81 @@ def kept_place(form: PaddedAxis) -> int:
     return form.size - 1 if form.at_front else 0
 
 
+def _axis(op: NodeOp) -> Indexed:
+    return {op.attributes_view().int("axis"): None}
+
+
+def _coordinates(op: NodeOp) -> Indexed:
+    """The axes behind those of the batch, a column each."""
+    first, count = op.attributes_view().int("batch_dims"), shape_of(op.inputs[1])[-1]
+    return {first + column: column for column in range(count)}
+
+
+def _written(op: NodeOp) -> Indexed:
+    coordinates = op.attributes_view().ints("coordinates")
+    return {axis: -1 - one for axis, one in enumerate(coordinates) if one < 0}
+
+
+def _check_inside(op: NodeOp, indices: PaddedValue) -> None:
+    """Refuse indices that are padded with others than their axes have."""
+    shape, indexed = shape_of(op.inputs[0]), LOOKUPS[type(op)].indexed(op)
+    extent, added = min((shape[axis] for axis in indexed), default=1), indices.outside
+    last = len(shape_of(op.inputs[1])) - 1
+    if last in indices.axes and None not in indexed.values():
+        raise refusal(op, last, "has coordinates along")
+    if -extent <= added.low and added.high < extent:
+        return
+    for place in indices.axes:
+        what = "may look up what is not there, by indices along"
+        raise refusal(op, place, what, Mask(1, place, 0.0))
+
+
+def _slices(op: NodeOp, source: PaddedValue, indices: PaddedValue) -> PaddedValue:
+    """Slices of the axis, in the place of which are those of the indices."""
+    axis = op.attributes_view().int("axis")
+    added = len(shape_of(op.inputs[1])) - 1
+    _check_inside(op, indices)
+    others = [other for other in source.axes if other != axis]
+    places = {other: other + added * (other > axis) for other in others}
+    table, index = source.moved(places), indices.shifted(axis)
+    axes = {**table.axes, **index.axes}
+    listed = joined([source.inside, source.at(axis)])
+    beyond = {place: table.beyond.get(place, listed) for place in axes}
+    return PaddedValue(axes, source.inside, beyond, source.everywhere)
+
+
+def _elements(op: NodeOp, source: PaddedValue, indices: PaddedValue) -> PaddedValue:
+    """An element for each index, at its own place on all other axes."""
+    _check_inside(op, indices)
+    for axis, form in source.axes.items():
+        mine = indices.axes.get(axis)
+        if axis not in _axis(op) and (mine is None or mine.merged != form.merged):
+            raise refusal(op, axis, "looks up some of the elements along")
+    return _of_any(source, indices.axes)
+
+
+def _tuples(op: NodeOp, source: PaddedValue, indices: PaddedValue) -> PaddedValue:
+    """Slices at tuples of indices, whose axes stand before those that are left."""
+    _check_inside(op, indices)
+    batch, indexed = op.attributes_view().int("batch_dims"), _coordinates(op)
+    rank, behind = len(shape_of(op.inputs[1])) - 1, batch + len(indexed)
+    for axis in range(batch):
+        if (axis in source.axes) != (axis in indices.axes):
+            raise refusal(op, axis, "looks up some of the elements along")
+    left = {
+        axis - behind + rank: form
+        for axis, form in source.axes.items()
+        if axis >= behind
+    }
+    return _of_any(source, {**indices.axes, **left})
+
+
+def _of_any(source: PaddedValue, axes: Mapping[int, PaddedAxis]) -> PaddedValue:
+    """Elements of a value: beyond the ends of axes may be any."""
+    beyond = dict.fromkeys(axes, source.everywhere)
+    return PaddedValue(axes, source.inside, beyond, source.everywhere)
+
+
 NEUTRAL: Mapping[str, float] = {
     "add": 0.0,
     "mul": 1.0,
@@ -83,22 +157,7 @@ NEUTRAL: Mapping[str, float] = {
 """Updates that change nothing, by the reduction of a scatter."""
 
 
-def _scatter(op: NodeOp, operands: Values) -> Values:
-    """Padding of the data, and updates that change nothing where there are none."""
-    data = operands[0]
-    for axis in written_axes(op):
-        if axis in data.axes:
-            raise refusal(op, axis, "writes at places along")
-    return [scattered(op, *operands)]
-
-
-def written_axes(op: NodeOp) -> dict[int, int]:
-    """The axes of the data that indices tell places of, and by which column."""
-    coordinates = op.attributes_view().ints("coordinates")
-    return {axis: -1 - one for axis, one in enumerate(coordinates) if one < 0}
-
-
-def scattered(
+def _scattered(
     op: NodeOp, data: PaddedValue, indices: PaddedValue, updates: PaddedValue
 ) -> PaddedValue:
     """The result of a scatter whose indices are of no padding of the data."""
@@ -111,8 +170,7 @@ def scattered(
     for axis in updates.axes:
         if along.get(axis) not in data.axes:
             _check_neutral(op, axis, updates)
-    extent = min((shape_of(op.inputs[0])[axis] for axis in written_axes(op)), default=1)
-    _check_inside(op, indices, extent)
+    _check_inside(op, indices)
     is_finite = data.everywhere.is_finite and updates.everywhere.is_finite
     sums = joined([data.everywhere, MODERATE]) if is_finite else UNKNOWN
     beyond = {
@@ -132,9 +190,13 @@ def _check_neutral(op: NodeOp, axis: int, updates: PaddedValue) -> None:
         raise refusal(op, axis, "adds up", Mask(2, axis, number))
 
 
+LOOKUPS: Mapping[type[Operation], Lookup] = {
+    glow.GatherOp: Lookup("looks up elements of", _axis, _slices),
+    glow.GatherElementsOp: Lookup("looks up elements of", _axis, _elements),
+    glow.GatherNDOp: Lookup("looks up elements of", _coordinates, _tuples),
+    glow.ScatterOp: Lookup("writes at places along", _written, _scattered),
+}
+
 Rule = Callable[[NodeOp, Values], Values]
 
-LOOKUP_RULES: dict[type[Operation], Rule] = {
-    glow.GatherOp: _gather,
-    glow.ScatterOp: _scatter,
-}
+LOOKUP_RULES: dict[type[Operation], Rule] = dict.fromkeys(LOOKUPS, lookup_results)

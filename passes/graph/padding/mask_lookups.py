@@ -16,13 +16,13 @@ from glow.passes.rewriting.node_builder import NodeBuilder
 
 
 def move_indices(
-    op: NodeOp, number: int, size: int, length: SSAValue, column: int | None = None
+    op: NodeOp, size: int, length: SSAValue, column: int | None = None
 ) -> None:
-    """Let an operand of indices into an axis of `size` be of the first `length`, tensor<1xi64>.
+    """Let a node's indices into an axis of `size` be of the first `length`, tensor<1xi64>.
 
     With a `column` only the indices of that place along their last axis are meant.
     """
-    builder, indices = NodeBuilder(op), op.inputs[number]
+    builder, indices = NodeBuilder(op), op.inputs[1]
     if element_of(indices) != i64:
         types = [tensor_type(shape_of(indices), i64)]
         indices = builder.create(glow.ConvertOp, [indices], {}, types=types)
@@ -39,4 +39,4 @@ def move_indices(
     if columns > 1:
         is_meant = builder.constant(np.arange(columns) == column, "column")
         moved = builder.node(glow.SelectOp, is_meant, moved, indices)
-    op.operands[number] = moved
+    op.operands[1] = moved

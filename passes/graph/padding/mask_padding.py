@@ -44,10 +44,9 @@ from glow.dialects.glow.recurrent import RecurrentOp
 from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.dialects.weight_table import dtype_of
 from glow.passes.graph.padding.lookup_rules import (
-    looked_up,
-    may_see_padding,
-    scattered,
-    written_axes,
+    LOOKUPS,
+    moved_results,
+    padded_places,
 )
 from glow.passes.graph.padding.mask_lookups import move_indices
 from glow.passes.graph.padding.mask_steps import is_seen, keep_states
@@ -118,10 +117,8 @@ class Masks:
             return self._replaces_layer(op, found)
         if isinstance(op, glow.AttentionOp):
             return self._replaces_attention(op, found)
-        if isinstance(op, glow.GatherOp):
-            return self._replaces_lookups(op, found)
-        if isinstance(op, glow.ScatterOp):
-            return self._replaces_places(op, found)
+        if type(op) in LOOKUPS:
+            return self._replaces_lookup(op, found)
         if isinstance(op, glow.MatmulOp):
             self._let_be_finite(op, found)
         if isinstance(op, glow.SliceOp):
@@ -189,29 +186,23 @@ class Masks:
         found[op.result] = found[new] = results_of(new.owner, found, self)[0]
         return True
 
-    def _replaces_lookups(self, op: glow.GatherOp, found: PaddedValues) -> bool:
+    def _replaces_lookup(self, op: NodeOp, found: PaddedValues) -> bool:
         """Lookups on a padded axis by indices that may be of its end."""
-        axis = op.attributes_view().int("axis")
-        source, indices = (found[operand] for operand in op.inputs)
-        if axis not in source.axes or not may_see_padding(op, source, indices):
+        source = found[op.inputs[0]]
+        padded = padded_places(op, source, found[op.inputs[1]])
+        if not padded:
             return False
-        form = self._plain(op, axis, source)
-        move_indices(op, 1, form.size, self._length(form))
-        found[op.inputs[1]] = indices
-        found[op.result] = looked_up(op, source, indices)
-        return True
-
-    def _replaces_places(self, op: glow.ScatterOp, found: PaddedValues) -> bool:
-        """Updates at places along a padded axis that may be from its end."""
-        data, indices = found[op.inputs[0]], found[op.inputs[1]]
-        padded = [one for one in written_axes(op).items() if one[0] in data.axes]
-        for axis, column in padded:
-            form = self._plain(op, axis, data)
-            move_indices(op, 1, form.size, self._length(form), column)
+        for axis, beyond in found[op.inputs[1]].beyond.items():
+            if beyond.number != 0:
+                self.mask(op, Mask(1, axis, 0.0), found)
+        indices = found[op.inputs[1]]
+        for axis, column in padded.items():
+            form = self._plain(op, axis, source)
+            move_indices(op, form.size, self._length(form), column)
             found[op.inputs[1]] = indices
-        if padded:
-            found[op.result] = scattered(op, *(found[one] for one in op.inputs))
-        return bool(padded)
+        results = results_of(op, found, self, moved_results)
+        found.update(zip(op.results, results, strict=True))
+        return True
 
     def _plain(self, op: NodeOp, axis: int, value: PaddedValue) -> PaddedAxis:
         """The form of a padded axis, all that is kept of which comes first."""

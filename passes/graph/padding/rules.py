@@ -130,9 +130,13 @@ def _softmax(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValu
     (value,) = operands
     axis = op.attributes_view().int("axis")
     is_log = isinstance(op, glow.LogSoftmaxOp)
-    if axis in value.axes and not value.beyond[axis].is_masked:
-        what = "normalizes over what is not masked of"
-        raise refusal(op, axis, what, Mask(0, axis, LOWEST))
+    if axis in value.axes:
+        is_last = value.beyond[axis].number == LOWEST
+        if not (
+            is_last or (value.beyond[axis].is_masked and not _hides_rows(op, value))
+        ):
+            what = "normalizes over what is not masked of"
+            raise refusal(op, axis, what, Mask(0, axis, LOWEST))
     shares = Range(MODERATE.low, 0) if is_log else SHARES
     beyond = {
         other: UNKNOWN if _may_be_empty(one) else shares
@@ -142,6 +146,23 @@ def _softmax(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[PaddedValu
     if axis in value.axes:
         beyond[axis] = Range(float("-inf"), 0) if is_log else ZERO
     return [PaddedValue(value.axes, MODERATE, beyond, corner)]
+
+
+def _hides_rows(op: NodeOp, value: PaddedValue) -> bool:
+    """Whether some rows may be hidden whole, of whose equal scores padding would have a share.
+
+    Those are the rows of hidden words, where what is hidden depends on both words of a score.
+    """
+    owner, axis = op.inputs[0].owner, op.attributes_view().int("axis")
+    if (
+        not isinstance(owner, glow.SelectOp)
+        or constant_value(owner.inputs[0]) is not None
+    ):
+        return False
+    shape = shape_of(owner.inputs[0])
+    shift = len(shape_of(op.inputs[0])) - len(shape)
+    sizes = {one: shape[one - shift] for one in value.axes if one >= shift}
+    return sum(size > 1 for size in sizes.values()) > 1 and sizes.get(axis, 1) > 1
 
 
 def _may_be_empty(one: Range) -> bool:

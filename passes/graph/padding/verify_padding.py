@@ -29,7 +29,7 @@ from glow.passes.graph.padding.padded_value import (
     padded_input,
 )
 from glow.passes.graph.padding.placing import Mask, PaddingError, marked_axes, marks
-from glow.passes.graph.padding.rules import padded_results
+from glow.passes.graph.padding.rules import Rule, padded_results
 from glow.passes.rewriting.contract import GraphPass
 
 PaddedValues = dict[SSAValue, PaddedValue]
@@ -68,13 +68,16 @@ def follow_padding(function: FuncOp, masker: Masker | None = None) -> PaddedValu
 
 
 def results_of(
-    op: NodeOp, found: PaddedValues, masker: Masker | None = None
+    op: NodeOp,
+    found: PaddedValues,
+    masker: Masker | None = None,
+    rule: Rule = padded_results,
 ) -> Sequence[PaddedValue]:
     """The results of a node whose operands are known."""
     done: set[Mask] = set()
     while True:
         try:
-            return padded_results(op, [found[operand] for operand in op.inputs])
+            return rule(op, [found[operand] for operand in op.inputs])
         except PaddingError as error:
             if masker is None or done.issuperset(error.masks):
                 raise

@@ -81,7 +81,7 @@ func.func @rows(%x: tensor<8x4xf32> {glow.padded_axes = array<i64: 0>}, %w: tens
 // An index from the end of a table is one from where it ends, one beyond that is beyond the padding.
 // CHECK-LABEL: @lookups
 // CHECK-SAME: %i: tensor<5xi64>, [[PADDING:%.*]]: tensor<1xi64>)
-// CHECK: [[WHOLE:%.*]] = glow.splat 8 : tensor<i64>
+// CHECK: [[WHOLE:%.*]] = glow.splat 16 : tensor<i64>
 // CHECK: [[LENGTH:%.*]] = glow.sub [[WHOLE]], [[PADDING]] : tensor<1xi64>
 // CHECK: [[ADDED:%.*]] = glow.sub {{%.*}}, [[LENGTH]] : tensor<1xi64>
 // CHECK: [[NEGATIVE:%.*]] = glow.less %i, {{%.*}} : tensor<5xi1>
@@ -91,7 +91,7 @@ func.func @rows(%x: tensor<8x4xf32> {glow.padded_axes = array<i64: 0>}, %w: tens
 // CHECK: [[BEFORE:%.*]] = glow.sub %i, [[ADDED]] : tensor<5xi64>
 // CHECK: [[MOVED:%.*]] = glow.select [[NEGATIVE]], [[BEFORE]], [[OTHER]] : tensor<5xi64>
 // CHECK: glow.gather %x, [[MOVED]] : tensor<5x4xf32>
-func.func @lookups(%x: tensor<8x4xf32> {glow.padded_axes = array<i64: 0>}, %i: tensor<5xi64>) -> tensor<5x4xf32> {
+func.func @lookups(%x: tensor<16x4xf32> {glow.padded_axes = array<i64: 0>}, %i: tensor<5xi64>) -> tensor<5x4xf32> {
   %y = glow.gather %x, %i : tensor<5x4xf32>
   func.return %y : tensor<5x4xf32>
 }
@@ -103,8 +103,8 @@ func.func @lookups(%x: tensor<8x4xf32> {glow.padded_axes = array<i64: 0>}, %i: t
 // CHECK: [[INSIDE:%.*]] = glow.less {{%.*}}, {{%.*}} : tensor<8x1xi1>
 // CHECK: [[MASKED:%.*]] = glow.select [[INSIDE]], %u, {{%.*}} : tensor<8x4xf32>
 // CHECK: glow.scatter %data, %i, [[MASKED]] coordinates [-1, 1] reduction "add"
-func.func @edges(%data: tensor<6x4xf32>, %i: tensor<8x1xi64> {glow.padded_axes = array<i64: 0>}, %v: tensor<8x4xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<6x4xf32> {
+func.func @edges(%data: tensor<16x4xf32>, %i: tensor<8x1xi64> {glow.padded_axes = array<i64: 0>}, %v: tensor<8x4xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<16x4xf32> {
   %u = glow.exp %v : tensor<8x4xf32>
-  %y = glow.scatter %data, %i, %u coordinates [-1, 1] reduction "add" : tensor<6x4xf32>
-  func.return %y : tensor<6x4xf32>
+  %y = glow.scatter %data, %i, %u coordinates [-1, 1] reduction "add" : tensor<16x4xf32>
+  func.return %y : tensor<16x4xf32>
 }

@@ -78,6 +78,54 @@ def test_graphs_of_all_sizes(name, order):
         np.testing.assert_allclose(ours.run(inputs)["y"], expected, 1e-5, 1e-5)
 
 
+WORDS = {
+    "elements": """
+        one_row = Constant<value_ints = [1]>()  minus = Constant<value_ints = [-1]>()
+        n = Shape<start = 1, end = 2>(e)  rows = Transpose<perm = [1, 0]>(e)
+        table = Cast<to = 1>(e)  y = GatherElements<axis = 1>(table, e)
+        t = Transpose<perm = [1, 0]>(table)  z = GatherElements<axis = 1>(t, some)
+        some = Mod(rows, two)  two = Constant<value_int = 2>()""",
+    "tuples": """
+        table = Cast<to = 1>(e)  places = Constant<value = int64[2, 1] {-1, 1}>()
+        y = GatherND<batch_dims = 1>(table, places)
+        pairs = Constant<value = int64[3, 2] {0, -1, 1, 1, -1, -2}>()
+        z = GatherND(table, pairs)""",
+    "windows": """
+        table = Cast<to = 1>(e)  ends = Constant<value_ints = [0, 1, 0, 1]>()
+        padded = Pad(table, ends)
+        n = Shape<start = 1, end = 2>(e)  none = Constant<value_int = 0>()
+        step = Constant<value_int = 1>()  size = Squeeze(n)
+        first = Range(none, size, step)  column = Constant<value = int64[3, 1] {0, 1, 2}>()
+        places = Add(column, first)  y = Gather<axis = 1>(padded, places)
+        some = ReduceSum<keepdims = 0>(y)  z = Identity(some)""",
+    "hidden rows": """
+        words = Cast<to = 1>(e)  key = Constant<value_ints = [1]>()
+        query = Constant<value_ints = [2]>()  one_word = Constant<value_float = 1.0>()
+        a = Unsqueeze(words, query)  b = Unsqueeze(words, key)  scores = Mul(a, b)
+        seen = Greater(words, one_word)  s = Unsqueeze(seen, query)  t = Unsqueeze(seen, key)
+        both = And(s, t)  low = Constant<value_float = -3e38>()
+        masked = Where(both, scores, low)  y = Softmax<axis = 2>(masked)
+        z = MatMul(y, a)""",
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_words_of_any_number(name):
+    """Elements for each word, tuples from the end, windows, and rows that are hidden whole."""
+    text = f"""{HEAD} graph (int64[2, L] e) => (float[A, B, C] y, float[D, E, F] z)
+        {{ {WORDS[name]} }}"""
+    model = parser.parse_model(text)
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    model = model.SerializeToString()
+    ours = glow.compile(model, threads=1, buckets={"L": [6, 12]})
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    for seed, length in enumerate((3, 6, 7, 11, 12, 2)):
+        e = np.random.default_rng(seed).integers(-length, length, (2, length))
+        for found, expected in zip(ours(e), session.run(None, {"e": e}), strict=True):
+            np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+
+
 def test_indices_of_32_bits_and_a_single_one():
     body = "y0 = Gather<axis = 0>(h, i) y = Gather<axis = 0>(y0, last)"
     text = f"""{HEAD} graph (float[N, 3] x, int32[4] i) => (float[1, 4] y)
