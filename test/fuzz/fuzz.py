@@ -2,7 +2,7 @@
 
 `passes` are those of the passes on graphs, `products` and `quantized` compile networks, on
 every fourth seed; `quantized-models` and `float-models` compare ONNX models with ONNX
-Runtime; `control-models` have branches and loops, `padded-networks` buckets.
+Runtime; `control-models` have branches and loops, `padded-networks` and `padded-graphs` buckets.
 `folded-nodes` compares what the importer computes of constants with what it computes
 later, an example of an operator a seed; `gradients` compares those of nodes with
 differences; `states` are programs with variables; `partitions` divides graphs;
@@ -36,7 +36,7 @@ from model_mutations import check_model_mutation
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
 from open_checks import check_open_model
-from padding.padded_checks import check_padded_network
+from padding.padded_checks import check_padded_graphs, check_padded_network
 from partition_checks import check_partition
 from state_checks import check_state
 from text_mutations import check_mutation
@@ -52,6 +52,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "open-models": (check_open_model, 1),
     "control-models": (check_control_model, 4),
     "padded-networks": (check_padded_network, 1),
+    "padded-graphs": (check_padded_graphs, 1),
     "folded-nodes": (check_folded_node, 1),
     "gradients": (check_gradient, 1),
     "gradient-graphs": (check_gradient_graph, 1),

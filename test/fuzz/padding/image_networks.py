@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
+from padding.networks import Network
 
 MOST_STEPS = 6
 LARGE = 9999
 """Beyond the end of any axis."""
 
-Numbers = npt.ArrayLike
 
-
-class ImageNetwork:
+class ImageNetwork(Network):
     """A network under construction: each step takes the last value."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        self.random = random
-        self.nodes: list[NodeProto] = []
-        self.tables: list[TensorProto] = []
+        super().__init__(random)
         self.input_shape = 1, int(random.integers(1, 4)), int(random.integers(3, 7))
         self.channels = self.input_shape[1]
         self.value = "x"
@@ -37,39 +33,6 @@ class ImageNetwork:
         opset = helper.make_opsetid("", 18)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=9)
         return model.SerializeToString()
-
-    def new(self) -> str:
-        """A name that nothing has yet."""
-        return f"t{len(self.nodes)}_{len(self.tables)}"
-
-    def node(self, op: str, *inputs: str, **attributes: object) -> str:
-        """The result of a node."""
-        name = self.new()
-        self.nodes.append(helper.make_node(op, inputs, [name], **attributes))
-        return name
-
-    def table(self, numbers: Numbers, dtype: str = "f4") -> str:
-        """A constant."""
-        name = self.new()
-        self.tables.append(numpy_helper.from_array(np.asarray(numbers, dtype), name))
-        self.nodes.append(helper.make_node("Identity", [name], [f"{name}i"]))
-        return f"{name}i"
-
-    def ints(self, *numbers: int) -> str:
-        """A list of whole numbers."""
-        return self.table(numbers, "i8")
-
-    def weights(self, *shape: int) -> str:
-        """Weights of about a half."""
-        return self.table(self.random.standard_normal(shape) / 2)
-
-    def below(self, end: int, start: int = 0) -> int:
-        """A number of a range."""
-        return int(self.random.integers(start, end))
-
-    def one_of(self, *choices: str) -> str:
-        """One of some names."""
-        return str(self.random.choice(choices))
 
 
 def convolution(net: ImageNetwork) -> None:
