@@ -8,7 +8,7 @@ may be filled up with zeros:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -49,11 +49,13 @@ class Evaluation:
         self,
         model: OnnxModel,
         compile_part: Callable[[ModuleOp], CompiledModel],
+        given: Container[str] = (),
     ) -> None:
+        """`given` are the inputs of calls, and those that are fixed."""
         self.loaded = load_model(model)
         self.compile_part = compile_part
         own = {SelectBoxesOp: CompiledSelection(compile_part).run}
-        self.evaluator = RestEvaluator(self.loaded, {**FUNCTIONS, **own})
+        self.evaluator = RestEvaluator(self.loaded, {**FUNCTIONS, **own}, given)
         self._programs: dict[int, dict[object, CompiledModel]] = {}
         """By the first node of a chain, and its inputs."""
         self._lock = Lock()

@@ -92,7 +92,9 @@ class OpenSource:
         if evaluation is None:
             from glow.specialization.evaluation import Evaluation
 
-            evaluation = self._evaluation = Evaluation(model, self.compile_part)
+            given = {*shapes, *(options.input_values or {})}
+            evaluation = Evaluation(model, self.compile_part, given)
+            self._evaluation = evaluation
         end = end_of_programs(
             evaluation.loaded,
             answers,

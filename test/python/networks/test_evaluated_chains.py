@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from onnx import numpy_helper, parser
@@ -123,6 +124,21 @@ def test_programs_for_some_numbers_of_rows(compiled, name):
     check(model, ours, (33, 39, 0, 8, 5, 32, 36))
     assert len(compiled["programs"]) == first
     assert len(compiled["parts"]) == parts
+
+
+def test_a_weight_that_is_given_is_none(compiled):
+    """An initializer that is an input, too, which the call or somebody else gives."""
+    model = model_of("y = Gemm(rows, w, b)")
+    model.graph.input.append(
+        onnx.helper.make_tensor_value_info("w", onnx.TensorProto.FLOAT, [4, 6])
+    )
+    other = 2 * weight("w")
+    ours = glow.compile(model, threads=1, input_values={"w": other})
+    for count in (3, 5, 2):
+        x = rows_of(count)
+        expected = x[:count] @ other + weight("b")
+        np.testing.assert_allclose(ours(x), expected, 1e-4, 1e-5)
+    assert not compiled["parts"]
 
 
 def test_a_vector_has_no_rows(compiled):

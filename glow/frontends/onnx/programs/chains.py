@@ -15,7 +15,7 @@ else reads, and weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from glow.dialects.weight_table import Array
@@ -72,9 +72,14 @@ Runner = Callable[[Chain, Sequence[Array]], Array | None]
 """Computes the output of a chain; None where that is not done row by row."""
 
 
-def chains_of(graph: GraphProto, nodes: Sequence[NodeProto]) -> list[Chain]:
-    """The chains of a graph, longest ones, by their first nodes."""
-    weights = _weights(graph, nodes)
+def chains_of(
+    graph: GraphProto, nodes: Sequence[NodeProto], given: Container[str] = ()
+) -> list[Chain]:
+    """The chains of a graph, longest ones, by their first nodes.
+
+    Initializers that are `given` by a call, or for good, are no weights.
+    """
+    weights = _weights(graph, nodes, given)
     readers = _readers(graph, nodes)
     found: list[Chain] = []
     taken: set[int] = set()
@@ -100,14 +105,22 @@ def chains_of(graph: GraphProto, nodes: Sequence[NodeProto]) -> list[Chain]:
     return found
 
 
-def _weights(graph: GraphProto, nodes: Sequence[NodeProto]) -> Weights:
+def _weights(
+    graph: GraphProto, nodes: Sequence[NodeProto], given: Container[str]
+) -> Weights:
     """The sizes of initializers, and of what nodes make of them alone."""
-    weights = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+    weights = {
+        tensor.name: tuple(tensor.dims)
+        for tensor in graph.initializer
+        if tensor.name not in given
+    }
     for node in nodes:
         if node.op_type in OF_WEIGHTS and node.input[0] in weights:
             weights[node.output[0]] = weights[node.input[0]]
-        elif node.op_type == "Constant" and node.attribute[0].HasField("t"):
-            weights[node.output[0]] = tuple(node.attribute[0].t.dims)
+        elif node.op_type == "Constant":
+            for one in node.attribute:
+                if one.HasField("t"):
+                    weights[node.output[0]] = tuple(one.t.dims)
     return weights
 
 
@@ -163,9 +176,8 @@ def _is_row_wise(node: NodeProto, weights: Weights) -> bool:
     """Whether a product's rows are those of some inputs, and the others are weights."""
     if node.domain not in DEFAULT_DOMAINS or len(node.output) != 1:
         return False
-    if (
-        node.op_type == "RoiAlign"
-    ):  # Or else it has as many samples as a region is large.
+    if node.op_type == "RoiAlign":
+        # Without a number it has as many samples as a region is large.
         is_fixed = _number(node, "sampling_ratio", 0) > 0
         return is_fixed and not any(name in weights for name in node.input)
     if node.op_type not in PRODUCTS or node.input[0] in weights:
@@ -179,7 +191,7 @@ def _is_row_wise(node: NodeProto, weights: Weights) -> bool:
     if node.op_type == "Gemm":
         is_row = all(len(one) < 2 or one[0] == 1 for one in dims[1:])
         return is_row and not _number(node, "transA", 0)
-    return node.op_type in PRODUCTS
+    return True
 
 
 def _makers(

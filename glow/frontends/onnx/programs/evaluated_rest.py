@@ -9,7 +9,7 @@ rows (`chains.py`). What has other products is left to the compiler.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -54,19 +54,27 @@ def is_evaluated(nodes: Iterable[NodeProto]) -> bool:
 class RestEvaluator:
     """Evaluates the nodes of a model from where programs have ended. Calls may overlap."""
 
-    def __init__(self, loaded: LoadedModel, functions: Functions = FUNCTIONS) -> None:
-        """`functions` compute nodes, by class (`glow.interpreter.evaluation`)."""
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        functions: Functions = FUNCTIONS,
+        given: Container[str] = (),
+    ) -> None:
+        """`functions` compute nodes, by class (`glow.interpreter.evaluation`).
+
+        `given` are the inputs of calls, and those that are fixed.
+        """
         self.loaded = loaded
-        self.nodes = list(loaded.proto.graph.node)
-        self.names = used_names(loaded.proto.graph)
-        self.chains = {
-            chain.nodes[0]: chain for chain in chains_of(loaded.proto.graph, self.nodes)
-        }
+        graph = loaded.proto.graph
+        self.nodes = list(graph.node)
+        self.names = used_names(graph)
+        chains = chains_of(graph, self.nodes, given)
+        self.chains = {chain.nodes[0]: chain for chain in chains}
         members = {index for chain in self.chains.values() for index in chain.nodes}
         compiled = (i for i, node in enumerate(self.nodes) if not is_evaluated([node]))
         self._last_compiled = max((i for i in compiled if i not in members), default=-1)
         self._importer = _EvaluatingImporter(loaded, functions)
-        self._constants = _constant_nodes(loaded.proto.graph, self.nodes)
+        self._constants = _constant_nodes(graph, self.nodes)
         self._known: dict[int, dict[str, Held]] = {}
         """The results of those that have been computed."""
 
@@ -108,11 +116,11 @@ class RestEvaluator:
                 return None
         return _outputs(self.loaded, frame)
 
-    def _import(self, importer: Importer, index: int, frame: Frame) -> None:
+    def _import(self, importer: _EvaluatingImporter, index: int, frame: Frame) -> None:
         """Compute a node, once if it reads nothing but weights and constants."""
         node = self.nodes[index]
         importer.import_nodes([node], frame)
-        if index in self._constants:
+        if index in self._constants and importer.knows_all:
             self._known[index] = {
                 name: frame.scope[name] for name in node.output if name
             }
