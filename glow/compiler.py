@@ -26,6 +26,7 @@ from xdsl.passes import PassPipeline
 
 from glow.backends.backend import backends_in, get_backend, loaded_backends
 from glow.backends.divided import maker_name
+from glow.backends.levels import level_of
 from glow.backends.pipeline import (
     GRAPH,
     INSTR,
@@ -33,7 +34,6 @@ from glow.backends.pipeline import (
     LOWERED,
     Passes,
     check_level,
-    level_of,
 )
 from glow.backends.refusals import check_taken
 from glow.compiled_model import CompiledModel

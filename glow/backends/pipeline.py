@@ -22,12 +22,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-
-from glow.backends.backend import backends_in
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import WEIGHT_GROWTH
-from glow.signature import main_function
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
@@ -162,16 +158,3 @@ def check_level(level: str | None, options: CompileOptions) -> None:
                 f"{name} comes too late for a program of the level {level}",
                 hint="it is for the network that the program was made from",
             )
-
-
-def level_of(module: ModuleOp) -> str | None:
-    """The level of LEVELS that a module has; None for a graph that is to be optimized."""
-    dialects = {op.name.partition(".")[0] for op in module.walk()}
-    if "instr" in dialects:
-        return INSTR
-    if any(not dialects.isdisjoint(one.dialects()) for one in backends_in(module)):
-        return LOWERED
-    arguments = [value.type for value in main_function(module).body.block.args]
-    if "glow" not in dialects and any(isinstance(t, MemRefType) for t in arguments):
-        return LOOPS
-    return None

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from glow.backends.pipeline import level_of
+from glow.backends.levels import level_of
 from glow.compiler import load
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import INPUT_NAMES
