@@ -12,6 +12,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from glow.dialects.errors import GlowError
 from glow.dialects.weights import clone_module
 from glow.open_sizes import InputShapes, OpenSignature, filled_shapes
+from glow.passes.graph.padding.separate_rows import SeparateRowsPass
 
 Sizes = dict[str, int]
 """Numbers for the open sizes of a model."""
@@ -68,7 +69,8 @@ class Graphs:
 
 
 def canonical(module: ModuleOp) -> ModuleOp:
-    """A graph without what comes to nothing."""
+    """A graph without what comes to nothing, and without numbers of elements in all rows."""
     found = clone_module(module)
+    SeparateRowsPass().apply(Context(), found)
     CanonicalizePass().apply(Context(), found)
     return found

@@ -8,11 +8,14 @@ the first one, where the length is that of the past of a language model.
 |-----------------------|------------------------------------------------------------------|
 | `verify_padding.py`   | the pass: padding of the inputs in, padding of the results out   |
 | `mask_padding.py`     | the pass that lets no node see padding                           |
+| `mask_steps.py`       | gates that keep the states of layers over padding                |
+| `separate_rows.py`    | the pass that numbers elements by row, whatever rows are as long |
 | `padded_value.py`     | which axes of a value are padded, and what stands there          |
 | `element_range.py`    | ranges of elements, through functions of elements                |
 | `rules.py`            | one rule for each kind of node                                   |
 | `movement_rules.py`   | the rules of nodes that move elements                            |
 | `lookup_rules.py`     | the rules of nodes that read or write at places that are data    |
+| `mask_lookups.py`     | such places, moved to where a padded axis ends                   |
 | `product_rules.py`    | the rules of nodes that multiply matrices                        |
 | `window_rules.py`     | the rules of convolutions and poolings                           |
 """
@@ -21,5 +24,7 @@ from __future__ import annotations
 
 from glow.passes.lazy_passes import lazy_passes
 
-PASSES = lazy_passes("glow.passes.graph.padding", "verify_padding", "mask_padding")
+PASSES = lazy_passes(
+    "glow.passes.graph.padding", "verify_padding", "mask_padding", "separate_rows"
+)
 """Pass name to factory."""

@@ -98,6 +98,13 @@ WORDS = {
         first = Range(none, size, step)  column = Constant<value = int64[3, 1] {0, 1, 2}>()
         places = Add(column, first)  y = Gather<axis = 1>(padded, places)
         some = ReduceSum<keepdims = 0>(y)  z = Identity(some)""",
+    "words with a number": """
+        table = Cast<to = 1>(e)  axis = Constant<value_ints = [2]>()
+        rows = Unsqueeze(table, axis)  flat = Flatten<axis = 2>(rows)
+        place = ArgMax<axis = 1, keepdims = 0>(e)
+        n = Shape<start = 1, end = 2>(e)  count = Constant<value_ints = [0, 1]>()
+        begin = Mul(count, n)  number = Add(place, begin)
+        y = Gather(flat, number)  z = Identity(y)""",
     "hidden rows": """
         words = Cast<to = 1>(e)  key = Constant<value_ints = [1]>()
         query = Constant<value_ints = [2]>()  one_word = Constant<value_float = 1.0>()
@@ -111,7 +118,7 @@ WORDS = {
 
 @pytest.mark.parametrize("name", WORDS)
 def test_words_of_any_number(name):
-    """Elements for each word, tuples from the end, windows, and rows that are hidden whole."""
+    """Elements of words, tuples from the end, windows, numbers in all rows, hidden rows."""
     text = f"""{HEAD} graph (int64[2, L] e) => (float[A, B, C] y, float[D, E, F] z)
         {{ {WORDS[name]} }}"""
     model = parser.parse_model(text)
