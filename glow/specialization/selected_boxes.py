@@ -40,20 +40,16 @@ class CompiledSelection:
         threshold: Array,
     ) -> tuple[Array, Array]:
         """The numbers of the boxes that are selected, and how many there are."""
-        images, classes, candidates = order.shape
-        size = max(boxes.shape[1], candidates)
+        size = max(boxes.shape[1], order.shape[2])
         if size <= FEW:
             return run_select_boxes(op, boxes, order, valid, threshold)
         size = 1 << (size - 1).bit_length()
-        program = self._program(
-            images, classes, size, center_point_box=op.center_point_box is not None
-        )
-        arguments = [
-            _filled(boxes, (images, size, 4)),
-            _filled(order, (images, classes, size)),
-            _filled(valid, (images, classes, size)),
-            threshold,
-        ]
+        images, classes, _ = order.shape
+        is_centered = op.center_point_box is not None
+        program = self._program(images, classes, size, center_point_box=is_centered)
+        shapes = [(images, size, 4), *[(images, classes, size)] * 2]
+        given = zip((boxes, order, valid), shapes, strict=True)
+        arguments = [*(_filled(*one) for one in given), threshold]
         selected, count = program.run_in_order(arguments)
         # Which boxes come first does not depend on how many are wanted.
         limit = op.limit.value.data

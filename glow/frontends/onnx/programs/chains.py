@@ -84,25 +84,20 @@ def chains_of(
     found: list[Chain] = []
     taken: set[int] = set()
     for index, node in enumerate(nodes):
-        if (
-            index in taken
-            or node.op_type not in PRODUCTS
-            or not _is_row_wise(node, weights)
-        ):
-            continue
-        members = _members(index, nodes, weights, readers)
-        taken.update(members)
-        inputs = [name for name in node.input if name not in weights]
-        rows = [node.input[number] for number in PRODUCTS[node.op_type]]
-        found.append(
-            Chain(
-                tuple(members),
-                tuple(inputs),
-                tuple(map(inputs.index, rows)),
-                nodes[members[-1]].output[0],
-            )
-        )
+        if index not in taken and _is_row_wise(node, weights):
+            members = _members(index, nodes, weights, readers)
+            taken.update(members)
+            found.append(_chain(nodes, members, weights))
     return found
+
+
+def _chain(nodes: Sequence[NodeProto], members: list[int], weights: Weights) -> Chain:
+    """The chain of some nodes, the first of which is a product."""
+    first, last = nodes[members[0]], nodes[members[-1]]
+    inputs = [name for name in first.input if name not in weights]
+    rows = [first.input[number] for number in PRODUCTS[first.op_type]]
+    by_rows = tuple(map(inputs.index, rows))
+    return Chain(tuple(members), tuple(inputs), by_rows, last.output[0])
 
 
 def _weights(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.builtin import f32, i1, i8, i64
 from xdsl.ir import SSAValue
@@ -92,8 +93,8 @@ class _Selection:
         self.builder, self.spec = builder, spec
         self.selected, self.count, self.parts = memrefs[:3]
         self.boxes, self.order, self.valid, limit = memrefs[3:]
-        self.threshold = builder.load(limit, 0)
         self.lanes = builder.target.lanes(types.bit_width(f32))
+        self.threshold = builder.broadcast(builder.load(limit, 0), (self.lanes,))
 
     def select(self, row: Index) -> None:
         """Select the boxes of one class."""
@@ -164,41 +165,42 @@ class _Selection:
         """Whether one of the first boxes in scratch memory covers another box."""
         b, lanes = self.builder, self.lanes
         one = _as_box([b.broadcast(part, (lanes,)) for part in box.parts])
-        threshold = b.broadcast(self.threshold, (lanes,))
 
         def look(first: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            other = _as_box(
-                [
-                    b.vector_load(lanes, self.parts, row, part, first)
-                    for part in range(BOX_PARTS)
-                ]
-            )
-            shared = self._shared(one, other)
-            may_cover = self._all(
-                b.cmpf("oge", shared.area, b.mulf(threshold, shared.union)),
-                *self._are_positive(*shared.sides),
-            )
-            end = b.select_index(b.reduction("or", may_cover), 1, 0)
-
-            def divide(_: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                part = b.divf(shared.area, shared.union)
-                covers = self._all(
-                    may_cover,
-                    b.cmpf("ogt", part, threshold),
-                    *self._are_positive(one.area, other.area, shared.union),
-                )
-                return [self._or(so_far[0], b.reduction("or", covers))]
-
-            return b.carry(0, end, 1, so_far, divide)
+            return self._with_register(row, first, one, so_far)
 
         def visit(first: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
             last = b.minimum(b.add(first, lanes * REGISTERS), count)
-            return b.carry(
-                first, b.select_index(so_far[0], first, last), lanes, so_far, look
-            )
+            end = b.select_index(so_far[0], first, last)
+            return b.carry(first, end, lanes, so_far, look)
 
-        (covered,) = b.carry(0, count, lanes * REGISTERS, [b.constant(0, i1)], visit)
+        nothing = [b.constant(0, i1)]
+        (covered,) = b.carry(0, count, lanes * REGISTERS, nothing, visit)
         return covered
+
+    def _with_register(
+        self, row: Index, first: Index, one: Box, so_far: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Whether a box is covered so far, or by one of a register of boxes."""
+        b, parts = self.builder, range(BOX_PARTS)
+        load = partial(b.vector_load, self.lanes, self.parts, row)
+        other = _as_box([load(part, first) for part in parts])
+        shared = self._shared(one, other)
+        may_cover = self._all(
+            b.cmpf("oge", shared.area, b.mulf(self.threshold, shared.union)),
+            *self._are_positive(*shared.sides),
+        )
+        end = b.select_index(b.reduction("or", may_cover), 1, 0)
+
+        def divide(_: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            covers = self._all(
+                may_cover,
+                b.cmpf("ogt", b.divf(shared.area, shared.union), self.threshold),
+                *self._are_positive(one.area, other.area, shared.union),
+            )
+            return [self._or(so_far[0], b.reduction("or", covers))]
+
+        return b.carry(0, end, 1, so_far, divide)
 
     def _shared(self, one: Box, other: Box) -> Shared:
         b = self.builder
