@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func
@@ -15,16 +15,30 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block, Region
 from xdsl.utils.hints import isa
 
+from glow.dialects.attributes import AttributeValue
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import INPUT_COUNT, INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.locations import place_of
-from glow.dialects.node import element_of, shape_of
+from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import dtype_of
 from glow.tensor_info import Signature, TensorInfo
+
+
+def program_of(
+    node: type[NodeOp],
+    types: Sequence[TensorType[Attribute]],
+    attributes: Mapping[str, AttributeValue],
+) -> ModuleOp:
+    """A program that is one node of its inputs, which have some types."""
+    block = Block(arg_types=types)
+    made = node.build_node(block.args, **cast("dict[str, Any]", dict(attributes)))
+    block.add_ops([made, func.ReturnOp(*made.results)])
+    signature = types, made.result_types
+    return ModuleOp([func.FuncOp("main", signature, Region(block))])
 
 
 def main_function(module: ModuleOp) -> func.FuncOp:

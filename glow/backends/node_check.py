@@ -9,12 +9,11 @@ native code of a node follow from its class and one NumPy function, and this com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.backend import get_backend
 from glow.backends.pipeline import GRAPH, INSTR, LOWERED
@@ -26,6 +25,7 @@ from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
 from glow.options import CompileOptions
+from glow.signature import main_function, program_of
 from glow.universe import new_context
 from glow.verification import verify_module
 
@@ -45,7 +45,11 @@ def check_node(
     """
     options = CompileOptions(backend=backend)
     asked = get_backend(backend)
-    module = _module(node, operands, attributes)
+    types = [
+        one if isinstance(one, TensorType) else tensor_type(one, f32)
+        for one in operands
+    ]
+    module = program_of(node, types, attributes)
     verify_module(module)
     _check_text(node, module)
     inputs = _random_inputs(module)
@@ -67,22 +71,6 @@ def check_node(
     _compare(what, found, expected, tolerance)
 
 
-def _module(
-    node: type[NodeOp],
-    operands: Sequence[Sequence[int] | TensorType[Attribute]],
-    attributes: dict[str, AttributeValue],
-) -> ModuleOp:
-    """A graph with a node of its inputs."""
-    types = [
-        one if isinstance(one, TensorType) else tensor_type(one, f32)
-        for one in operands
-    ]
-    block = Block(arg_types=types)
-    made = node.build_node(block.args, **cast("dict[str, Any]", attributes))
-    block.add_ops([made, ReturnOp(*made.results)])
-    return ModuleOp([FuncOp("main", (types, made.result_types), Region(block))])
-
-
 def _check_text(node: type[NodeOp], module: ModuleOp) -> None:
     """Raise GlowError where the text of a node is not what is read of it."""
     text = str(module)
@@ -94,8 +82,8 @@ def _check_text(node: type[NodeOp], module: ModuleOp) -> None:
 def _random_inputs(module: ModuleOp) -> list[Array]:
     """A value for each argument of the only function."""
     random = np.random.default_rng(0)
-    (function,) = module.ops
-    return [_random(value, random) for value in cast(FuncOp, function).body.block.args]
+    arguments = main_function(module).body.block.args
+    return [_random(value, random) for value in arguments]
 
 
 def _random(value: SSAValue, random: np.random.Generator) -> Array:

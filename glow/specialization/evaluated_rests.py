@@ -2,9 +2,9 @@
 
 A detector finds another number of boxes in each image. A program for each would be compiled
 for longer than it ever runs, so the nodes behind such a value are computed one by one, unless
-they have products or loops. What calls have in common is compiled all the same: the rest for
-the value that comes first, as long as few such values follow each other, and each other one
-for which evaluations have taken as long as a compiler would.
+they have products of two values, recurrences or random numbers. What calls have in common is
+compiled all the same: the rest for the value that comes first, and each other one for which
+evaluations have taken as long as a compiler would, as long as few such values follow each other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COMPILER_SECONDS = 1.0
 """What compiling a rest and the programs behind it takes, roughly."""
 
 FEW_VALUES = 3
-"""Behind each of more values in a row a program would be compiled for the first call."""
+"""With more values in a row nothing is compiled but what the first call wants, for as many."""
 
 KEPT = 256
 """The values of which it is known how long they have been evaluated for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ class ModelSource:
         return status.st_size, status.st_mtime_ns
 
 
-class OpenSource:
+class OpenSource(ABC):
     """A model whose programs are compiled at its calls, and what of it is known by then."""
 
     def __init__(self, source: ModelSource, options: CompileOptions) -> None:
@@ -104,9 +105,9 @@ class OpenSource:
         )
         return evaluation.run(end, values)
 
+    @abstractmethod
     def compile_part(self, part: ModuleOp) -> CompiledModel:
         """A program of some nodes of the model, all sizes of which are known."""
-        raise NotImplementedError
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be read again."""

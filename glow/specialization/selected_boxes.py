@@ -11,13 +11,13 @@ from threading import Lock
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i1, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute
 
 from glow.compiled_model import Array, CompiledModel
 from glow.dialects.glow import SelectBoxesOp
 from glow.dialects.node import tensor_type
 from glow.interpreter.indexing import run_select_boxes
+from glow.signature import program_of
 
 FEW = 128
 """So many candidates are compared by the interpreter before a program is compiled."""
@@ -63,7 +63,9 @@ class CompiledSelection:
             return found
         with self._lock:
             if key not in self._programs:
-                module = _module(images, classes, size, center_point_box)
+                types = types_of(images, classes, size, size)
+                attributes = {"limit": size, "center_point_box": center_point_box}
+                module = program_of(SelectBoxesOp, types, attributes)
                 self._programs[key] = self.compile_module(module)
             return self._programs[key]
 
@@ -78,18 +80,6 @@ def types_of(
         tensor_type((images, classes, candidates), i1),
         tensor_type((), f32),
     ]
-
-
-def _module(images: int, classes: int, size: int, center_point_box: bool) -> ModuleOp:
-    """The selection among so many boxes of each class."""
-    types = types_of(images, classes, size, size)
-    block = Block(arg_types=types)
-    op = SelectBoxesOp.build_node(
-        block.args, limit=size, center_point_box=center_point_box
-    )
-    operations: list[Operation] = [op, ReturnOp(*op.results)]
-    block.add_ops(operations)
-    return ModuleOp([FuncOp("main", (types, op.result_types), Region(block))])
 
 
 def _filled(array: Array, shape: tuple[int, ...]) -> Array:

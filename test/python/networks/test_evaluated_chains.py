@@ -7,6 +7,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import numpy_helper, parser
+from support.onnx_models.found_rows import FOUND
 
 import glow
 from glow import compiler
@@ -16,18 +17,6 @@ from glow.frontends.onnx.programs.evaluated_rest import RestEvaluator
 from glow.specialization.evaluation import MOST_ROWS, parts_of
 
 ROWS = 40
-
-FOUND = """
-    zero = Constant<value_float = 0.0>()
-    column = Constant<value_int = 0>()
-    first = Gather<axis = 1>(x, column)
-    flags = Greater(first, zero)
-    places0 = NonZero(flags)
-    flat = Constant<value_ints = [-1]>()
-    places = Reshape(places0, flat)
-    rows = Gather(x, places)
-"""
-"""The rows that begin with a positive number."""
 
 WEIGHTS = {
     "w": (4, 6),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from onnx import parser
+from support.onnx_models.found_rows import FOUND
 
 import glow
 from glow import compiler
@@ -14,18 +15,6 @@ def model_of(signature, body):
     head = '<ir_version: 9, opset_import: ["" : 18]>'
     return parser.parse_model(f"{head} test {signature} {{ {body} }}")
 
-
-FOUND = """
-    zero = Constant<value_float = 0.0>()
-    column = Constant<value_int = 0>()
-    first = Gather<axis = 1>(x, column)
-    flags = Greater(first, zero)
-    places0 = NonZero(flags)
-    flat = Constant<value_ints = [-1]>()
-    places = Reshape(places0, flat)
-    rows = Gather(x, places)
-"""
-"""The rows that begin with a positive number."""
 
 ROWS = model_of(
     "(float[8, 4] x) => (float[K, 4] y, int64 n)",
