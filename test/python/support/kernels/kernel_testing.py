@@ -102,7 +102,28 @@ def run_kernel(
             call(*sliced, *arguments, low, high)
         for a, b in zip(whole, sliced, strict=True):
             assert a.tobytes() == b.tobytes(), f"work items {cuts} give other results"
+    for item in (0, kernel.work_items):
+        check_idle(lambda *given, k=item: call(*given, k, k), outputs, inputs)
     return whole
+
+
+def check_idle(
+    call: Callable[..., None], outputs: Sequence[Array], inputs: Sequence[Array]
+) -> None:
+    """A call without work items writes nothing, and notes no error of indices.
+
+    A thread that has no part of a small call does not wait for those that write its inputs.
+    """
+    unwritten = [
+        np.full_like(array, np.iinfo(array.dtype).max)
+        if array.dtype in (np.int32, np.int64)
+        else array
+        for array in inputs
+    ]
+    buffers = [guarded(array) for array in (*outputs, *unwritten)]
+    call(*buffers)
+    for before, after in zip((*outputs, *unwritten), buffers, strict=True):
+        assert before.tobytes() == after.tobytes(), "writes without a work item"
 
 
 def _cuts(work_items: int) -> list[list[int]]:

@@ -189,7 +189,11 @@ def build_scatter(spec: ScatterSpec, target: Target, name: str = "scatter") -> K
             )
             builder.if_(own, lambda: for_each_vector(builder, inner, lanes, apply))
 
-        _walk(builder, positions, (low, high), update)
+        # Who has no rows may be here before the indices are, and would note what is there.
+        builder.if_(
+            builder.compare("slt", low, high),
+            lambda: _walk(builder, positions, (low, high), update),
+        )
 
     return Kernel(builder.function(name, buffers, body), rows)
 
