@@ -114,17 +114,22 @@ def run_cumulative(op: GlowOp, x: Array) -> Array:
     return np.moveaxis(total, 0, axis)
 
 
+def top_places(x: Array, k: int, *, smallest: bool = False) -> Array:
+    """Where the `k` largest elements of the last axis are, in order: the first of equal ones.
+
+    The largest are those that come last in a stable sort of the reverse.
+    """
+    if smallest:
+        return np.argsort(x, axis=-1, kind="stable")[..., :k]
+    order = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+    return x.shape[-1] - 1 - order[..., :k]
+
+
 def run_top_k(op: GlowOp, x: Array) -> tuple[Array, Array]:
-    """`glow.top_k`: a stable sort; the largest are those that come last in reverse."""
+    """`glow.top_k`."""
     attributes = op.attributes_view()
-    k, last = attributes.int("k"), x.shape[-1] - 1
-    if attributes.has("smallest"):
-        order = np.argsort(widen(x), axis=-1, kind="stable")
-    else:
-        order = (
-            last - np.argsort(widen(x)[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-        )
-    places = order[..., :k]
+    smallest = attributes.has("smallest")
+    places = top_places(widen(x), attributes.int("k"), smallest=smallest)
     return np.take_along_axis(x, places, axis=-1), places
 
 

@@ -25,8 +25,10 @@ from glow.frontends.onnx.lists import Held
 from glow.frontends.onnx.loader import LoadedModel
 from glow.frontends.onnx.messages import GraphProto, NodeProto
 from glow.frontends.onnx.node import Value
+from glow.frontends.onnx.programs.array_operators import array_operator
 from glow.frontends.onnx.programs.chains import Chain, Runner, chain_model, chains_of
 from glow.frontends.onnx.programs.starts import Start
+from glow.frontends.onnx.refusal import NeedsValue, UnsupportedError
 from glow.frontends.onnx.registry import DEFAULT_DOMAINS
 from glow.interpreter.evaluation import FUNCTIONS
 
@@ -74,6 +76,8 @@ class RestEvaluator:
         compiled = (i for i, node in enumerate(self.nodes) if not is_evaluated([node]))
         self._last_compiled = max((i for i in compiled if i not in members), default=-1)
         self._importer = _EvaluatingImporter(loaded, functions)
+        opset = self._importer.opsets.get("", 1)
+        self._operators = [array_operator(node, opset) for node in self.nodes]
         self._constants = _constant_nodes(graph, self.nodes)
         self._known: dict[int, dict[str, Held]] = {}
         """The results of those that have been computed."""
@@ -99,27 +103,37 @@ class RestEvaluator:
         importer.begin()
         scope, _ = replace(known, types={}, inner=()).enter(importer.block)
         frame = Frame(scope, self.names, importer.opsets)
+        with np.errstate(all="ignore"):
+            if not self._compute_all(known.node, importer, frame, run_chain):
+                return None
+        return _outputs(self.loaded, frame)
+
+    def _compute_all(
+        self, first: int, importer: _EvaluatingImporter, frame: Frame, run_chain: Runner
+    ) -> bool:
+        """Whether all nodes from the first on could be computed."""
         done: set[int] = set()
-        for index in range(known.node, len(self.nodes)):
+        for index in range(first, len(self.nodes)):
             if index in done:
                 continue
             chain = self.chains.get(index)
             if index in self._known:
                 frame.scope.update(self._known[index])
             elif chain is None:
-                self._import(importer, index, frame)
+                self._compute(importer, index, frame)
             elif self._run(chain, frame, run_chain):
                 done.update(chain.nodes)
             else:
-                return None
+                return False
             if not importer.knows_all:
-                return None
-        return _outputs(self.loaded, frame)
+                return False
+        return True
 
-    def _import(self, importer: _EvaluatingImporter, index: int, frame: Frame) -> None:
+    def _compute(self, importer: _EvaluatingImporter, index: int, frame: Frame) -> None:
         """Compute a node, once if it reads nothing but weights and constants."""
-        node = self.nodes[index]
-        importer.import_nodes([node], frame)
+        node, operator = self.nodes[index], self._operators[index]
+        if operator is None or not operator.run(frame.scope):
+            importer.import_nodes([node], frame)
         if index in self._constants and importer.knows_all:
             self._known[index] = {
                 name: frame.scope[name] for name in node.output if name
@@ -161,9 +175,14 @@ class _EvaluatingImporter(Importer):
         self, proto: NodeProto, name: str, frame: Frame
     ) -> Sequence[Value | Held]:
         """The results of one node, which a loop or a branch computes in this graph."""
+        try:
+            imported = super()._import_node(proto, name, frame)
+        except (NeedsValue, UnsupportedError):
+            self.knows_all = False
+            raise
         values = [
             self.graph.array_of(value) if isinstance(value, SSAValue) else value
-            for value in super()._import_node(proto, name, frame)
+            for value in imported
         ]
         found = [value for value in values if value is not None]
         self.knows_all &= len(found) == len(values) and all(
