@@ -43,28 +43,30 @@ class CompiledSelection:
         size = max(boxes.shape[1], order.shape[2])
         if size <= FEW:
             return run_select_boxes(op, boxes, order, valid, threshold)
-        size = 1 << (size - 1).bit_length()
+        size, limit = _power_of_two(size), op.limit.value.data
         images, classes, _ = order.shape
+        # Which boxes come first does not depend on how many are wanted.
+        most = min(size, _power_of_two(limit))
         is_centered = op.center_point_box is not None
-        program = self._program(images, classes, size, center_point_box=is_centered)
+        program = self._program((images, classes, size, most), centered=is_centered)
         shapes = [(images, size, 4), *[(images, classes, size)] * 2]
         given = zip((boxes, order, valid), shapes, strict=True)
         arguments = [*(_filled(*one) for one in given), threshold]
         selected, count = program.run_in_order(arguments)
-        # Which boxes come first does not depend on how many are wanted.
-        limit = op.limit.value.data
         return _cut(selected, limit), np.minimum(count, limit)
 
     def _program(
-        self, images: int, classes: int, size: int, *, center_point_box: bool
+        self, sizes: tuple[int, int, int, int], *, centered: bool
     ) -> CompiledModel:
-        key = images, classes, size, center_point_box
+        """The program for images, classes, boxes and how many of these are selected."""
+        key = sizes, centered
         if found := self._programs.get(key):
             return found
         with self._lock:
             if key not in self._programs:
+                images, classes, size, most = sizes
                 types = types_of(images, classes, size, size)
-                attributes = {"limit": size, "center_point_box": center_point_box}
+                attributes = {"limit": most, "center_point_box": centered}
                 module = program_of(SelectBoxesOp, types, attributes)
                 self._programs[key] = self.compile_module(module)
             return self._programs[key]
@@ -80,6 +82,11 @@ def types_of(
         tensor_type((images, classes, candidates), i1),
         tensor_type((), f32),
     ]
+
+
+def _power_of_two(number: int) -> int:
+    """The next power of two, or the number."""
+    return 1 << max(0, number - 1).bit_length()
 
 
 def _filled(array: Array, shape: tuple[int, ...]) -> Array:

@@ -58,6 +58,7 @@ from glow.frontends.onnx.registry import (
     TRAINING_HANDLERS,
     Handler,
 )
+from glow.frontends.onnx.rows_read import rows_read
 from glow.frontends.onnx.tensors import to_array
 from glow.frontends.onnx.unsupported import UnsupportedOperators
 from glow.passes.graph.fold_constants import Budget
@@ -166,6 +167,7 @@ class Importer:
         self.training = training
         self.model = loaded.proto
         self.opsets = opset_versions(self.model)
+        self.rows_read = rows_read(self.model.graph)
         self.warnings: list[str] = []
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.budget = Budget(MIN_BYTES)
@@ -260,7 +262,8 @@ class Importer:
                 self.unsupported.add(frame.blamed(proto), name, reason)
             return [UNKNOWN] * len(proto.output)
         opset = frame.opsets.get("" if default else proto.domain, 1)
-        node = OnnxNode(proto, inputs, self.graph, opset, frame.used)
+        rows = None if frame.owner else self.rows_read.get(next(iter(proto.output), ""))
+        node = OnnxNode(proto, inputs, self.graph, opset, frame.used, rows)
         if default and opset < OLDEST_OPSET:
             node = modern_form(node)
         self.graph.set_node(name)

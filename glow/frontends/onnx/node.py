@@ -54,17 +54,22 @@ class OnnxNode:
         graph: Graph,
         opset: int,
         used: frozenset[str] | set[str],
+        rows_read: int | None = None,
     ) -> None:
+        """`rows_read` of the first result are all that the model reads, where that is known."""
         self.proto = proto
         self.inputs = inputs
         self.graph = graph
         self.opset = opset
         self._used = used
+        self.rows_read = rows_read
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
     def in_graph(self, graph: Graph) -> OnnxNode:
         """The same node, to be added to another graph."""
-        return OnnxNode(self.proto, self.inputs, graph, self.opset, self._used)
+        return OnnxNode(
+            self.proto, self.inputs, graph, self.opset, self._used, self.rows_read
+        )
 
     def replaced(self, proto: NodeProto, inputs: Sequence[Held | None]) -> OnnxNode:
         """A node in its place, with other attributes and inputs."""

@@ -47,4 +47,4 @@ def test_as_the_interpreter(selection, sizes, centers):
         found = selection.run(op, *arrays)
         for one, expected in zip(found, run_select_boxes(op, *arrays), strict=True):
             np.testing.assert_array_equal(one, expected)
-    assert sizes == [256, 512]
+    assert sizes == [256, 256, 512]

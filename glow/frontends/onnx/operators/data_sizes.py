@@ -222,6 +222,8 @@ def non_max_suppression(node: OnnxNode) -> Value:
     )
     if isinstance(most, Constant):
         limit = max(0, min(size, int(most.array.item())))
+    if images * classes == 1 and node.rows_read is not None:
+        limit = min(limit, node.rows_read)
     if limit * images * classes == 0:
         return np.zeros((0, 3), np.int64)
     values, order = node.graph.add(TopKOp, [scores], k=size).results

@@ -83,14 +83,11 @@ class ArrayOperator:
 
     def _define(self, results: tuple[Array, ...], scope: Scope) -> bool:
         """Bind the results to their names, none of which is bound."""
-        named = [
-            (name, Constant(np.asarray(array), name))  # NumPy may give a number.
-            for name, array in zip(self.outputs, results, strict=False)
-            if name
-        ]
-        if any(name in scope for name, _ in named):
-            return False
-        scope.update(named)
+        for name, array in zip(self.outputs, results, strict=False):
+            if name in scope:
+                return False
+            if name:  # NumPy may give a number.
+                scope[name] = Constant(np.asarray(array), name)
         return True
 
 
