@@ -45,16 +45,27 @@ PADDED_AXES = "glow.padded_axes"
 """Of arguments, results and constants: the axes that are longer than what a call has."""
 
 PADDED_PER_STEP = "glow.padded_per_step"
-"""How many elements each of the padded axes is longer by for each step of padding, if not one."""
+"""How many elements each of the padded axes is longer by for each step of padding, if not one.
+
+0 is for a part of a step, of which only what the axis meets knows the size."""
 
 FROM_END = "glow.from_end"
 """Of a slice: the axes of which it takes what is so far from the end, where padding follows."""
+
+COUNTS = "glow.counts"
+"""Of a splat of a size: `array<i64: 12, 4>` is 12 where inputs have 4 steps of padding."""
 
 CLAMPED = "glow.clamped"
 """Of a list of places on a padded axis: on a shorter one they end at its last element."""
 
 FRONT_PADDED_AXES = "glow.front_padded_axes"
 """The same of axes that are padded before their first element."""
+
+AROUND_PADDED_AXES = "glow.around_padded_axes"
+"""Of constants: the axes that have as many more elements at either end, as those of distances."""
+
+PART_OF_MOVE = "glow.part_of_move"
+"""Of a node that is another one for other sizes: all is well if it moves distances to words."""
 
 TRUE_IN_PADDING = "glow.true_in_padding"
 """Of a comparison: it holds for all that padding adds, as who made it knows and no pass can."""

@@ -17,7 +17,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.attributes import ints_attr
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import CLAMPED, FROM_END, PADDED_PER_STEP
+from glow.dialects.function_attributes import (
+    AROUND_PADDED_AXES,
+    CLAMPED,
+    COUNTS,
+    FROM_END,
+    PADDED_PER_STEP,
+    PART_OF_MOVE,
+)
 from glow.dialects.node import is_static_tensor, node_name, shape_of
 from glow.dialects.weight_table import place_in_file
 from glow.dialects.weights import stored_value
@@ -25,6 +32,7 @@ from glow.passes.graph.merge_weights import same_bits
 from glow.passes.graph.padding.mask_padding import axes_from_end, mask_padding
 from glow.passes.graph.padding.padded_value import MarkedAxis, PaddedAxis, PaddedValue
 from glow.passes.graph.padding.placing import MARKS, marks
+from glow.passes.graph.padding.relative_shifts import relative_shifts
 from glow.passes.graph.padding.verify_padding import (
     PaddedValues,
     follow_padding,
@@ -45,7 +53,10 @@ MARKED = (glow.ConstantOp, glow.SplatOp, glow.BroadcastOp, glow.SliceOp)
 """The nodes whose results are longer than what they are made of."""
 
 
-MARK_NAMES = (*(name for name, _ in MARKS), PADDED_PER_STEP, FROM_END, CLAMPED)
+MARK_NAMES = (
+    *(name for name, _ in MARKS),
+    *(PADDED_PER_STEP, FROM_END, CLAMPED, COUNTS, AROUND_PADDED_AXES, PART_OF_MOVE),
+)
 
 
 class Pair(NamedTuple):
@@ -116,8 +127,10 @@ def _compared(
     last = functions[1].body.block.last_op
     outputs = tuple(last.operands) if last else ()
     found = follow(functions[1])
+    shifts = relative_shifts(functions[1])
+    within = {part.results[0] for one in shifts for part in one.parts[:-1]}
     for first, second in values:
-        if is_static_tensor(second):
+        if second not in within and is_static_tensor(second):
             _check_shape(first, second, found.get(second, PaddedValue()), pair)
     return tuple(
         ResultAxis(number, axis, form.merged)
@@ -141,19 +154,38 @@ def _mark(short: FuncOp, long: FuncOp, pair: Pair, any_multiple: bool = False) -
     arguments = zip(short.body.block.args, long.body.block.args, strict=True)
     set_axes(long, [_marks(*one, pair) for one in arguments], "arg_attrs")
     ops = [list(function.walk()) for function in (short, long)]
+    moves = _moved_alike(short, long)
     if len(ops[0]) != len(ops[1]):
         raise GlowError("the network has other nodes for other sizes")
     for first, second in zip(*ops, strict=True):
         for name in MARK_NAMES:
             second.attributes.pop(name, None)
         if any_multiple:
-            _mark_ends(first, second)
+            _mark_ends(first, second, pair)
+        if isinstance(first, glow.ConstantOp) and isinstance(second, glow.ConstantOp):
+            if moves and (axis := _longer_around(first, second)) is not None:
+                second.attributes[AROUND_PADDED_AXES] = ints_attr(axis)
+        if second in moves and not _is_same(first, second, pair.at_front):
+            second.attributes[PART_OF_MOVE] = UnitAttr()
         _check_node(first, second, pair.at_front)
-        if isinstance(second, MARKED):
+        if isinstance(second, MARKED) and AROUND_PADDED_AXES not in second.attributes:
             axes = _marks(first.results[0], second.results[0], pair, any_multiple)
             if isinstance(second, glow.BroadcastOp):
                 axes = {axis: axes[axis] for axis in _repeated(second, tuple(axes))}
             second.attributes |= marks(axes)
+
+
+def _moved_alike(short: FuncOp, long: FuncOp) -> set[Operation]:
+    """The nodes that move distances, of which there are twice as many more as rows; or none."""
+    shifts = [list(relative_shifts(function)) for function in (short, long)]
+    starts = [[one.start for one in each] for each in shifts]
+    sizes = [[shape_of(one.source)[-2:] for one in each] for each in shifts]
+    if len(starts[0]) != len(starts[1]) or not starts[1]:
+        return set()
+    more = np.subtract(starts[1], starts[0])
+    grown = np.subtract(sizes[1], sizes[0]).reshape(-1, 2)
+    is_alike = np.array_equal(grown, np.stack([more, 2 * more], 1))
+    return {part for one in shifts[1] if is_alike for part in one.parts}
 
 
 def _marks(
@@ -164,10 +196,9 @@ def _marks(
     sizes = zip(shape_of(short), shape_of(long), strict=True)
     for axis, (one, other) in enumerate(sizes):
         if one != other:
-            multiple = (
-                max(1, (other - one) // pair.added) if any_multiple else pair.step
-            )
-            found[axis] = MarkedAxis(pair.at_front, multiple)
+            multiple, part = divmod(other - one, pair.added)
+            per_step = (0 if part else multiple) if any_multiple else pair.step
+            found[axis] = MarkedAxis(pair.at_front, per_step)
     return found
 
 
@@ -182,20 +213,26 @@ def _check_node(short: Operation, long: Operation, at_front: bool) -> None:
     """Raise GlowError for nodes that differ in more than sizes."""
     if isinstance(long, FuncOp):
         return
-    ranks = [[_rank(result) for result in op.results] for op in (short, long)]
-    same = short.name == long.name and ranks[0] == ranks[1]
-    same = same and _unsized(short) == _unsized(long)
-    if isinstance(short, glow.Pool2dOp) and isinstance(long, glow.Pool2dOp):
-        same = same and _same_windows(short, long)
-    if isinstance(short, glow.ConstantOp) and isinstance(long, glow.ConstantOp):
-        is_clamped = CLAMPED in long.attributes
-        same = same and (is_clamped or _is_part(short, long, at_front))
-    if isinstance(short, glow.SliceOp) and isinstance(long, glow.SliceOp):
-        same = same and _same_parts(short, long, at_front)
-    if not same:
+    is_moving = short.name == long.name and PART_OF_MOVE in long.attributes
+    if not is_moving and not _is_same(short, long, at_front):
         raise GlowError(
             f"{long.name} has other contents for other sizes", node=node_name(long)
         )
+
+
+def _is_same(short: Operation, long: Operation, at_front: bool) -> bool:
+    """Whether nodes differ in nothing but sizes."""
+    ranks = [[_rank(result) for result in op.results] for op in (short, long)]
+    same = short.name == long.name and ranks[0] == ranks[1]
+    same = same and (COUNTS in long.attributes or _unsized(short) == _unsized(long))
+    if isinstance(short, glow.Pool2dOp) and isinstance(long, glow.Pool2dOp):
+        same = same and _same_windows(short, long)
+    if isinstance(short, glow.ConstantOp) and isinstance(long, glow.ConstantOp):
+        is_known = not {CLAMPED, AROUND_PADDED_AXES}.isdisjoint(long.attributes)
+        same = same and (is_known or _is_part(short, long, at_front))
+    if isinstance(short, glow.SliceOp) and isinstance(long, glow.SliceOp):
+        same = same and _same_parts(short, long, at_front)
+    return same
 
 
 def _unsized(op: Operation) -> dict[str, Attribute]:
@@ -215,8 +252,11 @@ def _same_windows(short: glow.Pool2dOp, long: glow.Pool2dOp) -> bool:
     )
 
 
-def _mark_ends(short: Operation, long: Operation) -> None:
+def _mark_ends(short: Operation, long: Operation, pair: Pair) -> None:
     """Mark what masks can make independent of the size."""
+    if isinstance(short, glow.SplatOp) and isinstance(long, glow.SplatOp):
+        if short.number != long.number and float(short.number).is_integer():
+            long.attributes[COUNTS] = ints_attr(int(short.number), pair.added)
     if isinstance(short, glow.SliceOp) and isinstance(long, glow.SliceOp):
         _mark_from_end(short, long)
     if isinstance(short, glow.ConstantOp) and isinstance(long, glow.ConstantOp):
@@ -296,13 +336,30 @@ def _is_clamped(short: glow.ConstantOp, long: glow.ConstantOp) -> bool:
     return same_bits(part, first) and not same_bits(second[: len(first)], first)
 
 
+def _longer_around(short: glow.ConstantOp, long: glow.ConstantOp) -> int | None:
+    """The axis on which a constant has as many more elements at either end, and at no one end."""
+    first, second = stored_value(short.result), stored_value(long.result)
+    if first is None or second is None or _is_part(short, long, at_front=False):
+        return None
+    more = np.subtract(second.shape, first.shape)
+    (axes,) = np.nonzero(more)
+    if len(axes) != 1 or more.min() < 0 or more.max() % 2:
+        return None
+    begin = more // 2
+    middle = second[tuple(map(slice, begin, np.add(begin, first.shape)))]
+    return int(axes[0]) if same_bits(middle, first) else None
+
+
 def _check_shape(
     short: SSAValue, long: SSAValue, padded: PaddedValue, pair: Pair
 ) -> None:
     """Raise GlowError for a value whose shape depends on the size otherwise than it is padded."""
     expected = list(shape_of(long))
     for axis, form in padded.axes.items():
-        expected[axis] = form.shorter(pair.added)
+        if not form.is_open:  # What an open one meets is as long, and is looked at.
+            expected[axis] = form.shorter(pair.added)
+        elif len(expected) == len(shape_of(short)):
+            expected[axis] = shape_of(short)[axis]
     if tuple(expected) != shape_of(short):
         owner = long.owner if isinstance(long.owner, Operation) else None
         raise GlowError(

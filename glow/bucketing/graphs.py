@@ -7,12 +7,16 @@ from collections.abc import Callable, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from glow.dialects.errors import GlowError
 from glow.dialects.weights import clone_module
 from glow.open_sizes import InputShapes, OpenSignature, filled_shapes
+from glow.passes.graph.fold_constants import STORAGE, fold_tables
 from glow.passes.graph.padding.separate_rows import SeparateRowsPass
+from glow.signature import main_function
 
 Sizes = dict[str, int]
 """Numbers for the open sizes of a model."""
@@ -74,3 +78,24 @@ def canonical(module: ModuleOp) -> ModuleOp:
     SeparateRowsPass().apply(Context(), found)
     CanonicalizePass().apply(Context(), found)
     return found
+
+
+def folded(module: ModuleOp) -> ModuleOp:
+    """The same, with tables folded that are too large for importing to do it."""
+    found = canonical(module)
+    fold_tables(found)
+    _sink_constants(main_function(found))
+    return found
+
+
+def _sink_constants(function: FuncOp) -> None:
+    """Put each constant in front of the first node that reads it, whoever made it."""
+    placed: set[Operation] = set()
+    for op in list(function.body.block.ops):
+        for inner in op.walk():
+            for operand in inner.operands:
+                owner = operand.owner
+                if isinstance(owner, STORAGE) and owner not in placed:
+                    placed.add(owner)
+                    owner.detach()
+                    function.body.block.insert_op_before(owner, op)

@@ -8,6 +8,7 @@ its image five times takes multiples of 32 only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.bucketing.compare_graphs import Pair, ResultAxis, check_pair, mask_graph
-from glow.bucketing.graphs import Graphs, Sizes, canonical
+from glow.bucketing.graphs import Graphs, Sizes, canonical, folded
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.weights import clone_module
@@ -255,12 +256,13 @@ class Search:
 def compared(short: ModuleOp, long: ModuleOp, compare: Compare) -> Sequence[ResultAxis]:
     """What comparing two graphs finds, if need be without what comes to nothing.
 
-    Of such a kind are lookups of all elements in order.
+    Of such a kind are lookups of all elements in order, and tables that importing has folded for
+    the smaller size.
     """
-    try:
-        return compare(short, long)
-    except GlowError:
-        return compare(canonical(short), canonical(long))
+    for form in (None, canonical):
+        with suppress(GlowError):
+            return compare(form(short), form(long)) if form else compare(short, long)
+    return compare(folded(short), folded(long))
 
 
 def _same(found: set[Axes]) -> Axes:

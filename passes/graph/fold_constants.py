@@ -18,6 +18,7 @@ entries of the weight table, named after the node; large uniform ones become `gl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -44,6 +45,9 @@ from glow.passes.rewriting.operations import all_operations
 
 MAX_GROWTH = 1 << 16
 """Elements that a result may have although its operands have fewer."""
+
+TABLE = 1 << 24
+"""The same of tables, where importing would have folded those for a smaller size."""
 
 MAX_STEPS = 1 << 27
 """Steps of all folds together: some tenths of a second."""
@@ -103,7 +107,7 @@ class Budget:
         return True
 
 
-def in_budget(op: NodeOp) -> bool:
+def in_budget(op: NodeOp, growth: int = MAX_GROWTH) -> bool:
     """Whether the results are worth their memory and the time to compute them."""
     sizes = [
         prod(shape_of(value)) if isinstance(value.type, TensorType) else 1
@@ -117,7 +121,7 @@ def in_budget(op: NodeOp) -> bool:
     produced = sum(prod(shape_of(result)) for result in op.results)
     # A splat takes no memory until a node that is not cheap reads it.
     read = 0 if type(op) in CHEAP else sum(sizes) - sum(stored)
-    return max(produced, read) <= max(sum(stored), MAX_GROWTH)
+    return max(produced, read) <= max(sum(stored), growth)
 
 
 def bytes_of(value: SSAValue) -> int:
@@ -170,11 +174,11 @@ def _folded_name(op: NodeOp, result: SSAValue) -> str:
     return name_of(result)
 
 
-def fold(op: NodeOp, budget: Budget) -> bool:
+def fold(op: NodeOp, budget: Budget, growth: int = MAX_GROWTH) -> bool:
     """Replace a node on constants by its results, within a budget; whether that was."""
     if isinstance(op, (*STORAGE, *STORED_SMALL)) or type(op) not in FUNCTIONS:
         return False
-    if not reads_constants(op) or not in_budget(op):  # Few nodes do.
+    if not reads_constants(op) or not in_budget(op, growth):  # Few nodes do.
         return False
     operands = operand_values(op)
     if operands is None or not budget.spend(op):
@@ -198,10 +202,27 @@ def fold(op: NodeOp, budget: Budget) -> bool:
 
 def fold_constants(module: ModuleOp) -> None:
     """Fold the module's nodes in program order, so that folds feed folds."""
+    _fold_all(module, _all_nodes(module), MAX_GROWTH)
+
+
+def fold_tables(module: ModuleOp) -> None:
+    """Fold as importing does with what is small, but for products.
+
+    The last bits of each element of a product depend on how many there are.
+    """
+    nodes = [op for op in _all_nodes(module) if not isinstance(op, PRODUCTS)]
+    _fold_all(module, nodes, TABLE)
+
+
+def _all_nodes(module: ModuleOp) -> list[NodeOp]:
+    """The nodes of a module, in program order."""
+    return [op for op in all_operations(module) if isinstance(op, NodeOp)]
+
+
+def _fold_all(module: ModuleOp, nodes: Sequence[NodeOp], growth: int) -> None:
     table = weights_of(module)
     budget = Budget(MIN_BYTES + 2 * sum(table.entry(name).nbytes for name in table))
-    nodes = [op for op in all_operations(module) if isinstance(op, NodeOp)]
-    if sum(fold(op, budget) for op in nodes):
+    if sum(fold(op, budget, growth) for op in nodes):
         erase_dead_nodes(module)
 
 

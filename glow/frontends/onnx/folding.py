@@ -25,7 +25,7 @@ from glow.frontends.onnx.node import OnnxNode, Value
 from glow.frontends.onnx.registry import DEFAULT_DOMAINS, Handler
 from glow.interpreter import evaluate_node
 from glow.interpreter.scalar_functions import Function
-from glow.passes.graph.fold_constants import CHEAP, Budget
+from glow.passes.graph.fold_constants import CHEAP, PRODUCTS, Budget
 
 MIN_BYTES = 1 << 28
 """Bytes that may be computed at import whatever the model's size is."""
@@ -35,6 +35,9 @@ BYTES_A_WEIGHT_BYTE = 4
 
 SMALL = 1 << 12
 """The largest number of elements of nodes that are not cheap. Passes fold more of them."""
+
+FEW = 1 << 6
+"""The same of products, which shapes have none of: as few passes fold at most sizes of an input."""
 
 CONSTANT_ONLY = frozenset(
     ("OptionalHasElement",)
@@ -74,6 +77,8 @@ class FoldingGraph(Graph):
     def place(self, op: NodeOp) -> None:
         """Compute the results of a node; NotFoldedError where they are too many."""
         limit = BUDGET if type(op) in CHEAP else SMALL
+        if isinstance(op, PRODUCTS):
+            limit = FEW
         if any(prod(shape_of(result)) > limit for result in op.results):
             raise NotFoldedError
         if not self.budget.spend(op):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
@@ -97,9 +97,24 @@ def _check_inside(op: NodeOp, indices: PaddedValue) -> None:
         raise refusal(op, last, "has coordinates along")
     if -extent <= added.low and added.high < extent:
         return
+    if _is_of_constants(op.inputs[1]):
+        return  # Those of a network for the larger size, which looks up no less.
     for place in indices.axes:
         what = "may look up what is not there, by indices along"
         raise refusal(op, place, what, Mask(1, place, 0.0))
+
+
+def _is_of_constants(value: SSAValue) -> bool:
+    """Whether a value is computed from nothing but constants."""
+    left, seen = [value.owner], {value.owner}
+    while left:
+        owner = left.pop()
+        if not isinstance(owner, NodeOp):
+            return False
+        makers = {operand.owner for operand in owner.inputs} - seen
+        left += makers
+        seen |= makers
+    return True
 
 
 def _slices(op: NodeOp, source: PaddedValue, indices: PaddedValue) -> PaddedValue:
@@ -121,7 +136,7 @@ def _elements(op: NodeOp, source: PaddedValue, indices: PaddedValue) -> PaddedVa
     _check_inside(op, indices)
     for axis, form in source.axes.items():
         mine = indices.axes.get(axis)
-        if axis not in _axis(op) and (mine is None or mine.merged != form.merged):
+        if axis not in _axis(op) and not form.agrees(mine):
             raise refusal(op, axis, "looks up some of the elements along")
     return _of_any(source, indices.axes)
 
@@ -165,7 +180,7 @@ def _scattered(
     along = {one: axis for axis, one in enumerate(coordinates) if one >= 0}
     for axis, form in data.axes.items():
         other = updates.axes.get(coordinates[axis])
-        if coordinates[axis] >= 0 and (other is None or other.merged != form.merged):
+        if coordinates[axis] >= 0 and not form.agrees(other):
             raise refusal(op, axis, "writes other elements along")
     for axis in updates.axes:
         if along.get(axis) not in data.axes:

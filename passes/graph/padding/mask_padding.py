@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from xdsl.context import Context
@@ -39,10 +40,12 @@ from xdsl.utils.hints import isa
 
 from glow.dialects import glow
 from glow.dialects.attributes import array_values, ints_attr
-from glow.dialects.function_attributes import FROM_END, INPUT_NAMES
+from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import COUNTS, FROM_END, INPUT_NAMES
 from glow.dialects.glow.recurrent import RecurrentOp
-from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
+from glow.dialects.node import NodeOp, element_of, node_name, shape_of, tensor_type
 from glow.dialects.weight_table import dtype_of
+from glow.passes.graph.padding.element_range import Range
 from glow.passes.graph.padding.lookup_rules import (
     LOOKUPS,
     moved_results,
@@ -119,6 +122,8 @@ class Masks:
             return self._replaces_attention(op, found)
         if type(op) in LOOKUPS:
             return self._replaces_lookup(op, found)
+        if isinstance(op, glow.SplatOp) and COUNTS in op.attributes:
+            return self._replaces_count(op, found)
         if isinstance(op, glow.MatmulOp):
             self._let_be_finite(op, found)
         if isinstance(op, glow.SliceOp):
@@ -204,6 +209,31 @@ class Masks:
         found.update(zip(op.results, results, strict=True))
         return True
 
+    def _replaces_count(self, op: glow.SplatOp, found: PaddedValues) -> bool:
+        """The size of a padded axis is what is kept of it."""
+        listed = array_values(cast(DenseArrayBase, op.attributes[COUNTS]))
+        shorter, added = map(int, listed)
+        forms = (
+            form._replace(outer=1, inner=1)
+            for value in found.values()
+            for form in value.axes.values()
+            if (form.size, form.shrinking.size(form.size, added))
+            == (op.number, shorter)
+        )
+        form = next((one for one in forms if not one.around), None)
+        if form is None:
+            raise GlowError(
+                f"{op.name} has other contents for other sizes", node=node_name(op)
+            )
+        builder, shape = NodeBuilder(op), shape_of(op.result)
+        types = [tensor_type((1,), element_of(op.result))]
+        length = builder.create(glow.ConvertOp, [self._length(form)], {}, types=types)
+        length = builder.reshape(length, (1,) * len(shape))
+        whole = builder.create(glow.BroadcastOp, [length], {}, types=[op.result.type])
+        op.result.replace_all_uses_with(whole)
+        found[op.result] = found[whole] = PaddedValue(inside=Range(0, float(op.number)))
+        return True
+
     def _plain(self, op: NodeOp, axis: int, value: PaddedValue) -> PaddedAxis:
         """The form of a padded axis, all that is kept of which comes first."""
         form = value.axes[axis].merged
@@ -268,6 +298,8 @@ class Masks:
     def _length(self, form: PaddedAxis) -> SSAValue:
         """How many elements of the padded axis are kept, a tensor<1xi64>."""
         form = form._replace(outer=1, inner=1)
+        if form.is_open or form.around:
+            raise GlowError("how much of a constant is padding is not known")
         if form not in self._lengths:
             build, (multiplier, divisor, remainder) = self._start, form.shrinking
             steps = build.node(glow.MulOp, self.padding, self._number(multiplier))

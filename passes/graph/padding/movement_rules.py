@@ -73,7 +73,7 @@ def _longer_end(op: NodeOp, operands: Values, axis: int) -> PaddedValue | None:
     for place in padded:
         form = operands[place].axes[axis].merged
         at_end = place == (0 if form.at_front else last)
-        if len(padded) > 1 or not (at_end and form.is_plain):
+        if len(padded) > 1 or form.around or not (at_end and form.is_plain):
             raise refusal(op, axis, "joins tensors along")
     return operands[padded[0]] if padded else None
 
@@ -131,6 +131,8 @@ def _sliced_axis(
     whole = shape_of(op.inputs[0])[axis]
     if (start, size, step) == (0, whole, 1):
         return value.axes[axis]
+    if form.around:
+        raise refusal(op, axis, "takes a part of")
     if not is_shorter and start == kept_place(form) and size == 1 and form.is_plain:
         return None
     to_end = step > 0 and start + size * step >= whole
@@ -165,7 +167,7 @@ def _check_pads(
 ) -> None:
     """Refuse elements at an end of a padded axis that would not be those of a call."""
     form, number = value.axes[axis].merged, op.attributes_view().float("value")
-    if form.at_front or not form.is_plain:
+    if form.at_front or form.around or not form.is_plain:
         raise refusal(op, axis, "adds elements to")
     mode = op.attributes_view().string("mode")
     if mode not in ("constant", "edge") or (mode == "edge" and min(ends) < 0):

@@ -51,6 +51,8 @@ class PaddedAxis(NamedTuple):
     inner: int = 1
     at_front: bool = False
     """Whether padding stands before the first element, not behind the last."""
+    around: bool = False
+    """Whether as much stands before the first element as behind the last."""
     shrinking: Shrinking = Shrinking()
 
     @property
@@ -59,9 +61,23 @@ class PaddedAxis(NamedTuple):
         return self.outer == self.inner == 1
 
     @property
+    def is_open(self) -> bool:
+        """Whether nothing tells how the axis depends on the size, but what it meets."""
+        return self.shrinking.multiplier == 0
+
+    def agrees(self, other: PaddedAxis | None) -> bool:
+        """Whether all that is kept of another axis is where it is here."""
+        if other is None:
+            return False
+        mine, its = self.merged, other.merged
+        if mine.is_open or its.is_open:
+            mine = mine._replace(shrinking=its.shrinking)
+        return mine == its
+
+    @property
     def merged(self) -> PaddedAxis:
         """The same as a plain axis, where all that is kept comes first."""
-        if self.outer > 1 or self.inner == 1 or self.at_front:
+        if self.outer > 1 or self.inner == 1 or self.at_front or self.around:
             return self
         return self.spread(0, self.inner) or self
 
@@ -94,7 +110,12 @@ class MarkedAxis(NamedTuple):
 
     at_front: bool = False
     per_step: int = 1
-    """How many elements it is longer by for each step of padding."""
+    """How many elements it is longer by for each step of padding; 0 for a part of one.
+
+    A table of positions has one for each window of a convolution, say: how many there are is
+    known where it meets these.
+    """
+    around: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,7 +185,10 @@ def marked_forms(
     """The padded axes of a value, as marks tell them."""
     return {
         axis: PaddedAxis(
-            shape[axis], at_front=mark.at_front, shrinking=Shrinking(mark.per_step)
+            shape[axis],
+            at_front=mark.at_front,
+            around=mark.around,
+            shrinking=Shrinking(mark.per_step),
         )
         for axis, mark in axes.items()
     }

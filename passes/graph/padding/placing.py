@@ -13,6 +13,7 @@ from xdsl.utils.hints import isa
 from glow.dialects.attributes import array_values, ints_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import (
+    AROUND_PADDED_AXES,
     FRONT_PADDED_AXES,
     PADDED_AXES,
     PADDED_PER_STEP,
@@ -55,7 +56,8 @@ class Placed:
 
 def marked_axes(attributes: Mapping[str, Attribute]) -> dict[int, MarkedAxis]:
     """The padded axes that attributes list."""
-    found: dict[int, MarkedAxis] = {}
+    around = _listed(attributes, AROUND_PADDED_AXES)
+    found = {axis: MarkedAxis(per_step=0, around=True) for axis in around}
     for name, at_front in MARKS:
         steps = _listed(attributes, PADDED_PER_STEP) if not at_front else []
         for place, axis in enumerate(_listed(attributes, name)):
@@ -118,11 +120,12 @@ def aligned(op: NodeOp, placed: Sequence[Placed]) -> dict[int, PaddedAxis]:
     """The padded axes of a result, on which no operand has elements of its own beyond the end."""
     found: dict[int, PaddedAxis] = {}
     for each in placed:
-        found |= each.value.axes
+        for axis, form in each.value.axes.items():
+            if axis not in found or not form.is_open:
+                found[axis] = form
     for axis, form in found.items():
         for each in placed:
-            other = each.value.axes.get(axis)
-            is_same = other is not None and other.merged == form.merged
+            is_same = form.agrees(each.value.axes.get(axis))
             if each.sizes.get(axis, 1) != 1 and not is_same:
                 raise refusal(op, axis, "joins other elements to those of")
     return found

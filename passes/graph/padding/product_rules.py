@@ -28,7 +28,8 @@ def _check_summed(
     if row not in first.axes and column not in second.axes:
         return
     axis = row if row in first.axes else column
-    if first.axes.get(row) != second.axes.get(column):
+    form = first.axes.get(row)
+    if form is None or form.around or not form.agrees(second.axes.get(column)):
         raise refusal(op, axis, "sums products with other elements over")
     ends = first.beyond[row], second.beyond[column]
     masks = Mask(0, row, 0.0), Mask(1, column, 0.0)
@@ -138,7 +139,7 @@ def padded_keys(op: NodeOp, operands: Values) -> PaddedAxis | None:
     keys, values = (
         one.axes.get(axis) for one, axis in zip(operands[1:3], axes, strict=True)
     )
-    if keys != values:
+    if keys != values and not (keys and keys.agrees(values)):
         raise refusal(op, axes[1], "sums products with other elements over")
     return keys
 
@@ -149,7 +150,7 @@ def has_masked_keys(op: NodeOp, operands: Values) -> bool:
     if keys is None or mask is None:
         return keys is None
     last = len(shape_of(op.inputs[3])) - 1
-    return mask.axes.get(last) == keys and mask.beyond[last].is_masked
+    return keys.agrees(mask.axes.get(last)) and mask.beyond[last].is_masked
 
 
 def _check_masked(op: NodeOp, operands: Values) -> None:

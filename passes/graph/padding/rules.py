@@ -6,17 +6,17 @@ or refuses. What has no rule may not see padding at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.ir import Operation
 
 from glow.dialects import glow
-from glow.dialects.function_attributes import TRUE_IN_PADDING
+from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import PART_OF_MOVE, TRUE_IN_PADDING
 from glow.dialects.glow.recurrent import RecurrentOp
-from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.quantized import is_quantized
-from glow.dialects.weights import Array, constant_value
+from glow.dialects.node import NodeOp, node_name, shape_of
+from glow.dialects.weights import constant_value
 from glow.passes.graph.padding.element_range import (
     ELEMENTWISE,
     MODERATE,
@@ -26,16 +26,13 @@ from glow.passes.graph.padding.element_range import (
     Range,
     elementwise,
     joined,
-    range_of,
 )
 from glow.passes.graph.padding.lookup_rules import LOOKUP_RULES
 from glow.passes.graph.padding.mask_steps import is_seen
 from glow.passes.graph.padding.movement_rules import MOVEMENT_RULES
 from glow.passes.graph.padding.padded_value import (
-    MarkedAxis,
     PaddedAxis,
     PaddedValue,
-    marked_forms,
 )
 from glow.passes.graph.padding.placing import (
     Mask,
@@ -46,18 +43,19 @@ from glow.passes.graph.padding.placing import (
     refusal,
 )
 from glow.passes.graph.padding.product_rules import PRODUCT_RULES
+from glow.passes.graph.padding.stored_values import stored
 from glow.passes.graph.padding.window_rules import WINDOW_RULES
-
-MAX_ELEMENTS = 1 << 20
-"""Constants of no more elements are read; larger ones are weights of moderate size."""
 
 
 def padded_results(
     op: NodeOp, operands: Sequence[PaddedValue]
 ) -> Sequence[PaddedValue]:
     """The results of a node; raises GlowError where padding changes one of them."""
+    if PART_OF_MOVE in op.attributes:
+        message = f"{op.name} has other contents for other sizes"
+        raise GlowError(message, node=node_name(op))
     if isinstance(op, glow.ConstantOp | glow.SplatOp):
-        return [_stored(op)]
+        return [stored(op)]
     if not (any(one.axes for one in operands) or marked_axes(op.attributes)):
         inside = MODERATE
         if isinstance(op, ELEMENTWISE) and not op.is_quantized:
@@ -65,6 +63,8 @@ def padded_results(
         return [PaddedValue(inside=inside)] * len(op.results)
     if isinstance(op, ELEMENTWISE):
         return [_elementwise(op, operands)]
+    if type(op) not in LEAVE_AROUND:
+        _check_ends(op, operands)
     rule = RULES.get(type(op))
     if rule is None:
         axis = next(axis for one in operands for axis in one.axes)
@@ -72,41 +72,12 @@ def padded_results(
     return rule(op, operands)
 
 
-def _stored(op: glow.ConstantOp | glow.SplatOp) -> PaddedValue:
-    """A constant; one that depends on the padded size has elements of it for a shorter one."""
-    shape, axes = shape_of(op.result), marked_axes(op.attributes)
-    padded = marked_forms(shape, axes)
-    if isinstance(op, glow.SplatOp):
-        same = Range(float(op.number), float(op.number))
-        return PaddedValue(padded, same, dict.fromkeys(axes, same), same)
-    table = None if is_quantized(op.result.type) else _small_value(op)
-    if table is None:
-        return PaddedValue(padded, MODERATE, dict.fromkeys(axes, MODERATE), MODERATE)
-    beyond = {axis: range_of(_beyond(table, axis, axes)) for axis in axes}
-    whole = range_of(table)
-    return PaddedValue(padded, whole if not axes else MODERATE, beyond, whole)
-
-
-def _small_value(op: glow.ConstantOp) -> Array | None:
-    size = 1
-    for each in shape_of(op.result):
-        size *= each
-    return constant_value(op.result) if size <= MAX_ELEMENTS else None
-
-
-def _beyond(table: Array, axis: int, axes: Mapping[int, MarkedAxis]) -> Array:
-    """What stands beyond the end of an axis and inside of others, at any length."""
-    import numpy as np
-
-    places = np.indices(table.shape, sparse=True)
-    depths = {  # How many elements are between each and the padded end.
-        one: places[one] if mark.at_front else table.shape[one] - 1 - places[one]
-        for one, mark in axes.items()
-    }
-    inside = np.full((1,) * table.ndim, table.shape[axis] - 1)
-    for one, depth in depths.items():
-        inside = inside if one == axis else np.minimum(inside, depth)
-    return table[np.broadcast_to(depths[axis] < inside, table.shape)]
+def _check_ends(op: NodeOp, operands: Sequence[PaddedValue]) -> None:
+    """Refuse axes that are padded at both ends, of which few rules know."""
+    for operand in operands:
+        for axis, form in operand.axes.items():
+            if form.around:
+                raise refusal(op, axis, "is not known to leave padding alone around")
 
 
 def _elementwise(op: NodeOp, operands: Sequence[PaddedValue]) -> PaddedValue:
@@ -345,6 +316,21 @@ def _each_element(op: NodeOp, operands: Sequence[PaddedValue]) -> Sequence[Padde
     check_plain(op, operands[1:])
     return [_moderate(operands[0])]
 
+
+LEAVE_AROUND = frozenset(
+    (
+        glow.ReshapeOp,
+        glow.TransposeOp,
+        glow.BroadcastOp,
+        glow.ConcatOp,
+        glow.SliceOp,
+        glow.PadOp,
+        glow.MatmulOp,
+        glow.GemmOp,
+        glow.FullyConnectedOp,
+    )
+)
+"""Nodes whose rules hold wherever padding is."""
 
 Rule = Callable[[NodeOp, Sequence[PaddedValue]], Sequence[PaddedValue]]
 

@@ -29,6 +29,11 @@ from glow.passes.graph.padding.padded_value import (
     padded_input,
 )
 from glow.passes.graph.padding.placing import Mask, PaddingError, marked_axes, marks
+from glow.passes.graph.padding.relative_shifts import (
+    RelativeShift,
+    moved_by_distance,
+    relative_shifts,
+)
 from glow.passes.graph.padding.rules import Rule, padded_results
 from glow.passes.rewriting.contract import GraphPass
 
@@ -54,17 +59,33 @@ def follow_padding(function: FuncOp, masker: Masker | None = None) -> PaddedValu
     """
     arguments = zip(function.body.block.args, argument_axes(function), strict=True)
     found: PaddedValues = {one: padded_input(one, axes) for one, axes in arguments}
+    shifts = {shift.parts[0]: shift for shift in relative_shifts(function)}
+    moved: set[Operation] = set()
     for op in list(function.body.block.ops):
         if isinstance(op, ReturnOp):
             _check_results(op, found)
+        elif op in moved:
+            continue
         elif isinstance(op, NodeOp) and not op.regions:
-            if not (masker and masker.replaces(op, found)):
+            if (shift := shifts.get(op)) and _moves(shift, found):
+                moved.update(shift.parts)
+            elif not (masker and masker.replaces(op, found)):
                 results = results_of(op, found, masker)
                 found.update(zip(op.results, results, strict=True))
         else:
             _check_unpadded(op, found)
             found.update((result, PaddedValue()) for result in op.results)
     return found
+
+
+def _moves(shift: RelativeShift, found: PaddedValues) -> bool:
+    """Whether nodes move distances to words, what is between them being nobody else's."""
+    result = moved_by_distance(shift, found)
+    if result is None:
+        return False
+    found.update((part.results[0], PaddedValue()) for part in shift.parts)
+    found[shift.parts[-1].results[0]] = result
+    return True
 
 
 def results_of(
@@ -118,6 +139,11 @@ def _check_results(op: ReturnOp, found: PaddedValues) -> None:
     """Refuse results of which what is kept is not one piece."""
     for number, value in enumerate(op.operands):
         for axis, form in found[value].axes.items():
+            if form.is_open or form.around:
+                raise GlowError(
+                    f"how much of axis {axis} of result {number} is padding is not known",
+                    location=place_of(op),
+                )
             if not form.merged.is_plain:
                 raise GlowError(
                     f"padding changes results: axis {axis} of result {number} has "

@@ -108,3 +108,18 @@ func.func @edges(%data: tensor<16x4xf32>, %i: tensor<8x1xi64> {glow.padded_axes 
   %y = glow.scatter %data, %i, %u coordinates [-1, 1] reduction "add" : tensor<16x4xf32>
   func.return %y : tensor<16x4xf32>
 }
+
+// -----
+
+// A number of windows is that of a call.
+// CHECK-LABEL: @count
+// CHECK: [[LENGTH:%.*]] = glow.div {{%.*}}, {{%.*}} : tensor<1xi64>
+// CHECK: [[COUNT:%.*]] = glow.convert [[LENGTH]] : tensor<1xf32>
+// CHECK: [[NUMBER:%.*]] = glow.reshape [[COUNT]] : tensor<f32>
+// CHECK: glow.div {{%.*}}, {{%.*}} : tensor<1x1x1x4xf32>
+func.func @count(%x: tensor<1x1x1x9xf32> {glow.padded_axes = array<i64: 3>}, %w: tensor<1x1x1x3xf32>) -> tensor<1x1x1x4xf32> {
+  %c = glow.conv2d %x, %w strides [1, 2] : tensor<1x1x1x4xf32>
+  %n = glow.splat 4.0 {glow.counts = array<i64: 2, 4>} : tensor<f32>
+  %y = glow.div %c, %n : tensor<1x1x1x4xf32>
+  func.return %y : tensor<1x1x1x4xf32>
+}

@@ -37,3 +37,23 @@ func.func @written(%data: tensor<6x4xf32>, %i: tensor<8x1xi64> {glow.padded_axes
   %y = glow.scatter %data, %i, %u coordinates [-1, 1] : tensor<6x4xf32>
   func.return %y : tensor<6x4xf32>
 }
+
+// -----
+
+func.func @count_of_nothing(%x: tensor<8x3xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<8x3xf32> {
+  // expected-error @+1 {{glow.splat has other contents for other sizes}}
+  %n = glow.splat 5.0 {glow.counts = array<i64: 2, 4>} : tensor<f32>
+  %y = glow.div %x, %n : tensor<8x3xf32>
+  func.return %y : tensor<8x3xf32>
+}
+
+// -----
+
+// No mask is known for a table of positions alone.
+func.func @positions(%x: tensor<8x3xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<8x3xf32> {
+  %table = glow.constant dense<0.5> : tensor<8x3xf32> {glow.padded_axes = array<i64: 0>, glow.padded_per_step = array<i64: 0>}
+  // expected-error @+1 {{how much of a constant is padding is not known}}
+  %s = glow.reduce_max %table axes [0] : tensor<3xf32>
+  %y = glow.add %x, %s : tensor<8x3xf32>
+  func.return %y : tensor<8x3xf32>
+}

@@ -175,3 +175,31 @@ func.func @counted(%x: tensor<2x4xf32>, %keys: tensor<8x4xf32> {glow.front_padde
   %y = glow.attention %x, %keys, %keys, %row : tensor<2x4xf32>
   func.return %y : tensor<2x4xf32>
 }
+
+// -----
+
+// Distances, of which padding has more at both ends, are moved to where words meet.
+// CHECK-LABEL: @distances
+// CHECK-SAME: -> (tensor<4x4xf32> {glow.padded_axes = array<i64: 0, 1>})
+func.func @distances(%q: tensor<4x3xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<4x4xf32> {
+  %table = glow.constant dense<0.5> : tensor<7x3xf32> {glow.around_padded_axes = array<i64: 0>}
+  %keys = glow.transpose %table permutation [1, 0] : tensor<3x7xf32>
+  %x = glow.matmul %q, %keys : tensor<4x7xf32>
+  %0 = glow.pad %x pads [0, 1, 0, 0] : tensor<4x8xf32>
+  %1 = glow.reshape %0 : tensor<8x4xf32>
+  %2 = glow.slice %1 starts [1, 0] sizes [7, 4] steps [1, 1] : tensor<7x4xf32>
+  %3 = glow.reshape %2 : tensor<4x7xf32>
+  %y = glow.slice %3 starts [0, 0] sizes [4, 4] steps [1, 1] : tensor<4x4xf32>
+  func.return %y : tensor<4x4xf32>
+}
+
+// -----
+
+// What a table of positions meets tells how long it is.
+// CHECK-LABEL: @positions
+// CHECK-SAME: -> (tensor<8x3xf32> {glow.padded_axes = array<i64: 0>})
+func.func @positions(%x: tensor<8x3xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<8x3xf32> {
+  %table = glow.constant dense<0.5> : tensor<8x3xf32> {glow.padded_axes = array<i64: 0>, glow.padded_per_step = array<i64: 0>}
+  %y = glow.add %x, %table : tensor<8x3xf32>
+  func.return %y : tensor<8x3xf32>
+}

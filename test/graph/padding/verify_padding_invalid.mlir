@@ -202,3 +202,33 @@ func.func @places(%data: tensor<8x4xf32> {glow.padded_axes = array<i64: 0>}, %i:
   %y = glow.scatter %data, %i, %u coordinates [-1, 1] reduction "add" : tensor<8x4xf32>
   func.return %y : tensor<8x4xf32>
 }
+
+// -----
+
+func.func @around(%q: tensor<4x3xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<4xf32> {
+  %table = glow.constant dense<0.5> : tensor<3x7xf32> {glow.around_padded_axes = array<i64: 1>}
+  %x = glow.matmul %q, %table : tensor<4x7xf32>
+  // expected-error @+1 {{glow.reduce_max is not known to leave padding alone around axis 1}}
+  %y = glow.reduce_max %x axes [1] : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// -----
+
+// The second row would be the first one's last distances.
+func.func @distances_as_they_are(%q: tensor<4x3xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<4x4xf32> {
+  %table = glow.constant dense<0.5> : tensor<3x7xf32> {glow.around_padded_axes = array<i64: 1>}
+  %x = glow.matmul %q, %table : tensor<4x7xf32>
+  // expected-error @+1 {{glow.slice takes a part of axis 1}}
+  %y = glow.slice %x starts [0, 0] sizes [4, 4] steps [1, 1] : tensor<4x4xf32>
+  func.return %y : tensor<4x4xf32>
+}
+
+// -----
+
+func.func @table(%x: tensor<8x3xf32> {glow.padded_axes = array<i64: 0>}) -> (tensor<8x3xf32>, tensor<8x3xf32>) {
+  %table = glow.constant dense<0.5> : tensor<8x3xf32> {glow.padded_axes = array<i64: 0>, glow.padded_per_step = array<i64: 0>}
+  %y = glow.add %x, %table : tensor<8x3xf32>
+  // expected-error @+1 {{how much of axis 0 of result 1 is padding is not known}}
+  func.return %y, %table : tensor<8x3xf32>, tensor<8x3xf32>
+}

@@ -92,7 +92,8 @@ def test_programs_are_those_of_buckets():
 REFUSED = {
     "other contents": (
         "(float[N, 3] x) => (float[N, 3] y)",
-        "s = Shape(x)  n = Gather<axis = 0>(s, axes)  f = Cast<to = 1>(n)  y = Div(x, f)",
+        "s = Shape(x)  n = Gather<axis = 0>(s, axes)  square = Mul(n, n)"
+        "  f = Cast<to = 1>(square)  y = Div(x, f)",
         "has other contents for other sizes",
     ),
     "a square": (
