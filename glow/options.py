@@ -24,7 +24,7 @@ from glow.dialects.numerics import (
 
 if TYPE_CHECKING:
     from glow.open_sizes import Buckets, InputShapes, InputValues
-    from glow.padded_sizes import ShorterShapes
+    from glow.padded_sizes import PaddedSize, ShorterShapes
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
 
@@ -80,6 +80,8 @@ class CompileOptions:
 
     shorter_shapes: ShorterShapes | None = None
     """The shapes of inputs with less of each size whose padding the program masks."""
+    known_padding: Mapping[str, PaddedSize] | None = None
+    """How sizes are padded to other buckets of the network, which is tried first."""
     fills_outputs: bool = False
     """Whether a call may write inputs into outputs itself, where they go nowhere else."""
     shares_constants: bool = False
@@ -141,6 +143,7 @@ class CompileOptions:
             input_shapes=shapes,
             shorter_shapes=shorter,
             buckets=None,
+            known_padding=None,
             shares_constants=True,
             fills_outputs=self.buckets is not None,
         )
@@ -160,11 +163,11 @@ class CompileOptions:
         return self
 
     def that_change_code(self) -> dict[str, object]:
-        """All but counts of threads and specializations: equal ones give one program."""
+        """All but counts of threads and specializations, and hints: equal ones give one program."""
         parts = {
             part.name: getattr(self, part.name)
             for part in fields(self)
-            if part.name not in ("threads", "specializations")
+            if part.name not in ("threads", "specializations", "known_padding")
         }
         file = self.target.partition("@")[2]
         return {**parts, "target_core": _content(file) if file else None}

@@ -27,6 +27,7 @@ from glow.open_sizes import (
     known_sizes,
 )
 from glow.options import CompileOptions
+from glow.padded_sizes import PaddedSize
 from glow.specialized_model import RunnableModel, Shapes, SpecializedModel, Specializer
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ KEPT_MODELS = 64
 """So many combinations of buckets are kept at least."""
 
 
-Maker = Callable[[Buckets, InputShapes], RunnableModel]
+Known = Mapping[str, PaddedSize]
+"""How sizes are padded, by their names."""
+
+Maker = Callable[[Buckets, InputShapes, Known], RunnableModel]
 """Makes a model with some buckets, whose other sizes shapes fix; raises GlowError."""
 
 Compile = Callable[["OnnxModel", CompileOptions], RunnableModel]
@@ -66,9 +70,11 @@ def made(
     options: CompileOptions,
     buckets: Buckets,
     shapes: InputShapes,
+    known: Known,
 ) -> RunnableModel:
     """The model with some buckets, whose other sizes shapes fix."""
-    return compile(model, replace(options, buckets=buckets, input_shapes=shapes))
+    given = {"buckets": buckets, "input_shapes": shapes, "known_padding": known}
+    return compile(model, replace(options, **given))
 
 
 class AutomaticBuckets(SpecializedModel):
@@ -89,6 +95,8 @@ class AutomaticBuckets(SpecializedModel):
         super().__init__(replace(signature, inputs=inputs), specializer, limit)
         self.make = make
         self._refused = Refusals()
+        self._padding: dict[str, PaddedSize] = {}
+        """How each size was padded last, which is how it will be."""
         self._models: OrderedDict[Choice, SpecializedModel] = OrderedDict()
         self._looking, self._making = Lock(), Lock()
         """For what is there, and for who makes more, which takes a while."""
@@ -197,7 +205,7 @@ class AutomaticBuckets(SpecializedModel):
         buckets = {name: [size] for name, size in choice.buckets}
         shapes, model = chosen_shapes(self.signature, choice), None
         try:
-            model = self.make(buckets, shapes) if buckets else None
+            model = self.make(buckets, shapes, self._padding) if buckets else None
         except NoBucketsError as error:
             self._refused.add(error.size, error.bucket)
             return
@@ -207,6 +215,8 @@ class AutomaticBuckets(SpecializedModel):
             return
         if not isinstance(model, SpecializedModel):
             model = SpecializedModel(self.signature, self.specializer, self.limit)
+        if (padding := model.signature.padding) is not None:
+            self._padding |= padding.sizes
         with self._looking:
             self._models[choice] = model
             while len(self._models) > max(self.limit, KEPT_MODELS):

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from types import MappingProxyType
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -71,7 +72,8 @@ def with_padding(
     known = known_sizes(signature.inputs, shapes)
     may_mask = options.quantize is False
     buckets = options.fixed_buckets
-    padding = find_padding(signature, buckets, imported, known, may_mask)
+    first = options.known_padding or {}
+    padding = find_padding(signature, buckets, imported, known, may_mask, first)
     open_still = padding.names
     fixed = {name: size for name, size in known.items() if name not in open_still}
     inputs = tuple(info.at(fixed) for info in signature.inputs)
@@ -123,10 +125,12 @@ def find_padding(
     imported: Import,
     given: Sizes,
     may_mask: bool = True,
+    known: Mapping[str, PaddedSize] = MappingProxyType({}),
 ) -> Padding:
     """How calls are padded; raises GlowError for a network whose results that changes.
 
-    `given` are sizes of an example, as far as they are known.
+    `given` are sizes of an example, as far as they are known, and `known` is how some are padded
+    to other buckets.
     """
     _check_names(signature, buckets)
     graphs = Graphs(signature, imported)
@@ -136,7 +140,9 @@ def find_padding(
     padded: dict[str, PaddedSize] = {}
     axes: list[tuple[str, SizedAxis]] = []
     for name, some in buckets.items():
-        search = Search(graphs, name, tuple(some), sizes, others, may_mask)
+        search = Search(
+            graphs, name, tuple(some), sizes, others, may_mask, known.get(name)
+        )
         padded[name], found = search.found()
         axes += [(name, axis) for axis in found]
     padding = _padding(padded, axes, len(signature.outputs))

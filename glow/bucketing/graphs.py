@@ -24,8 +24,9 @@ Sizes = dict[str, int]
 Import = Callable[[InputShapes], ModuleOp]
 """The graph of a model for shapes of its inputs."""
 
-KEPT_GRAPHS = 2
-"""A size and a larger one, which are compared: each graph may hold weights of its own."""
+KEPT_GRAPHS = 4
+"""A size and a larger one, which are compared, and the next two: each graph may hold weights of
+its own."""
 
 
 class Graphs:
@@ -81,8 +82,8 @@ def canonical(module: ModuleOp) -> ModuleOp:
 
 
 def folded(module: ModuleOp) -> ModuleOp:
-    """The same, with tables folded that are too large for importing to do it."""
-    found = canonical(module)
+    """A copy with tables folded that are too large for importing to do it."""
+    found = clone_module(module)
     fold_tables(found)
     _sink_constants(main_function(found))
     return found

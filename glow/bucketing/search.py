@@ -24,6 +24,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.weights import clone_module
 from glow.padded_sizes import PaddedSize, Thinned, padding_name
 from glow.passes.graph.padding.padded_value import PaddedAxis, Shrinking
+from glow.passes.graph.padding.placing import PaddingError
 
 STEPS = (1, 2, 4, 8, 16, 32, 64)
 """Elements that padding may be a multiple of."""
@@ -63,9 +64,14 @@ class Search:
     """Sizes that may be larger by as much, most likely first; None for no other."""
     may_mask: bool = True
     """Whether programs may mask padding."""
+    known: PaddedSize | None = None
+    """How it is padded to other buckets, if that is known."""
 
     def found(self) -> tuple[PaddedSize, Axes]:
         """How it is padded, and which axes of which outputs hold it."""
+        if self.known and self.known.masked_from and self.may_mask:
+            with suppress(GlowError):
+                return self._masked_as_known(self.known)
         refusals: list[NoBucketsError] = []
         for other in self.others:
             behind = PaddedSize(self.buckets, along=(other,) if other else ())
@@ -141,6 +147,19 @@ class Search:
                     padded, masked_from=masked_from, smallest=smallest
                 ), found
         raise errors[-1]
+
+    def _masked_as_known(self, known: PaddedSize) -> tuple[PaddedSize, Axes]:
+        """The same for other buckets; raises GlowError where it is otherwise."""
+        padded = PaddedSize(self.buckets, along=known.along, step=known.step)
+        shorter = self._all_shorter(padded)
+        found = self._masked_axes(padded, shorter)
+        bucket = next(bucket for bucket, size in shorter.items() if size)
+        smallest = known.smallest + (bucket - known.smallest) % known.step
+        pair = Pair(smallest, bucket, known.step)
+        if smallest > shorter[bucket] or self._masked_at(padded, pair) != found:
+            smallest = self._smallest_masked(padded, shorter, found)
+        masked_from = tuple(shorter.values())
+        return replace(padded, masked_from=masked_from, smallest=smallest), found
 
     def _all_shorter(self, padded: PaddedSize) -> dict[int, int]:
         """A size that is padded to each bucket, 0 for none; raises GlowError for no bucket."""
@@ -259,10 +278,15 @@ def compared(short: ModuleOp, long: ModuleOp, compare: Compare) -> Sequence[Resu
     Of such a kind are lookups of all elements in order, and tables that importing has folded for
     the smaller size.
     """
-    for form in (None, canonical):
-        with suppress(GlowError):
-            return compare(form(short), form(long)) if form else compare(short, long)
-    return compare(folded(short), folded(long))
+    with suppress(GlowError):
+        return compare(short, long)
+    short, long = canonical(short), canonical(long)
+    try:
+        return compare(short, long)
+    except PaddingError:
+        raise
+    except GlowError:
+        return compare(folded(short), folded(long))
 
 
 def _same(found: set[Axes]) -> Axes:

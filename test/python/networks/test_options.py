@@ -23,6 +23,7 @@ OWN = {
     "shares_constants",
     "free_weight_bytes",
     "shorter_shapes",
+    "known_padding",
 }
 """What models with open sizes and bundles ask for their programs, and no caller."""
 
@@ -104,7 +105,7 @@ OTHERS: dict[str, Any] = {
 
 def test_all_but_threads_tell_stored_models_apart() -> None:
     """Whoever adds an option adds it to OTHERS, and the cache tells it apart."""
-    assert {*OTHERS, "threads", "specializations"} == {*NAMES, *OWN}
+    assert {*OTHERS, "threads", "specializations", "known_padding"} == {*NAMES, *OWN}
     texts = {describe(CompileOptions().that_change_code())}
     for name, value in OTHERS.items():
         texts.add(describe(CompileOptions(**{name: value}).that_change_code()))
