@@ -53,7 +53,7 @@ FROM_END = "glow.from_end"
 """Of a slice: the axes of which it takes what is so far from the end, where padding follows."""
 
 COUNTS = "glow.counts"
-"""Of a splat of a size: `array<i64: 12, 4>` is 12 where inputs have 4 steps of padding."""
+"""Of a splat of a size: `array<f32: 12.0, 4.0>` is 12 where inputs have 4 steps of padding."""
 
 CLAMPED = "glow.clamped"
 """Of a list of places on a padded axis: on a shorter one they end at its last element."""

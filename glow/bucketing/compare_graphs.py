@@ -15,7 +15,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.attributes import ints_attr
+from glow.dialects.attributes import floats_attr, ints_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import (
     AROUND_PADDED_AXES,
@@ -255,8 +255,8 @@ def _same_windows(short: glow.Pool2dOp, long: glow.Pool2dOp) -> bool:
 def _mark_ends(short: Operation, long: Operation, pair: Pair) -> None:
     """Mark what masks can make independent of the size."""
     if isinstance(short, glow.SplatOp) and isinstance(long, glow.SplatOp):
-        if short.number != long.number and float(short.number).is_integer():
-            long.attributes[COUNTS] = ints_attr(int(short.number), pair.added)
+        if short.number != long.number:
+            long.attributes[COUNTS] = floats_attr(short.number, pair.added)
     if isinstance(short, glow.SliceOp) and isinstance(long, glow.SliceOp):
         _mark_from_end(short, long)
     if isinstance(short, glow.ConstantOp) and isinstance(long, glow.ConstantOp):

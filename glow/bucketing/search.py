@@ -30,6 +30,10 @@ STEPS = (1, 2, 4, 8, 16, 32, 64)
 """Elements that padding may be a multiple of."""
 
 
+PARTS = (1 / 2, 3 / 4, 7 / 8)
+"""How far smaller sizes that are tried are from the smallest to the largest."""
+
+
 class NoBucketsError(GlowError):
     """A size that cannot be padded to its largest bucket."""
 
@@ -156,7 +160,7 @@ class Search:
         bucket = next(bucket for bucket, size in shorter.items() if size)
         smallest = known.smallest + (bucket - known.smallest) % known.step
         pair = Pair(smallest, bucket, known.step)
-        if smallest > shorter[bucket] or self._masked_at(padded, pair) != found:
+        if smallest > shorter[bucket] or not self._is_as_others(padded, pair, found):
             smallest = self._smallest_masked(padded, shorter, found)
         masked_from = tuple(shorter.values())
         return replace(padded, masked_from=masked_from, smallest=smallest), found
@@ -174,17 +178,22 @@ class Search:
     def _shorter(self, padded: PaddedSize, lowest: int, bucket: int) -> int:
         """A size that tells what of a bucket is padding; 0 if no size is padded to it.
 
-        It is about half of it, so that what depends on the size differs. Raises GlowError where
-        the model does not take it, or not the largest that is padded.
+        It is about half of it, so that what depends on the size differs, or more where that is
+        too little for the network. Raises GlowError where the model does not take it, or not the
+        largest that is padded.
         """
         step, largest = padded.step, bucket - padded.step
         if largest < (lowest if step == 1 else 1):
             return 0
         first = min(2, lowest)
         first += (bucket - first) % step
-        middle = first + (largest - first) // (2 * step) * step
-        for size in (largest, middle):
-            self.graphs.at(self._at(padded, size))
+        self.graphs.at(self._at(padded, largest))
+        *parts, last = (
+            first + int((largest - first) * part) // step * step for part in PARTS
+        )
+        taken = (size for size in parts if self.graphs.takes(self._at(padded, size)))
+        middle = next(taken, last)
+        self.graphs.at(self._at(padded, middle))
         return middle
 
     def _smallest_masked(
@@ -196,12 +205,17 @@ class Search:
         while size < shorter[bucket]:
             tried = size + (bucket - size) % step
             try:
-                if self._masked_at(padded, Pair(tried, bucket, step)) == axes:
+                if self._is_as_others(padded, Pair(tried, bucket, step), axes):
                     return tried
             except GlowError:  # Too small for the network, or for a slice of it.
                 pass
             size *= 2
-        return shorter[bucket]
+        sizes = range(shorter[bucket], bucket, step)
+        return next((size for size in sizes if _is_left(size, axes)), bucket)
+
+    def _is_as_others(self, padded: PaddedSize, pair: Pair, axes: Axes) -> bool:
+        """Whether a size is padded as others are, and something is left of all results."""
+        return _is_left(pair.short, axes) and self._masked_at(padded, pair) == axes
 
     def _masked_axes(self, padded: PaddedSize, shorter: Mapping[int, int]) -> Axes:
         """The axes of outputs that hold the size, which all of some pad to a bucket."""
@@ -287,6 +301,11 @@ def compared(short: ModuleOp, long: ModuleOp, compare: Compare) -> Sequence[Resu
         raise
     except GlowError:
         return compare(folded(short), folded(long))
+
+
+def _is_left(size: int, axes: Axes) -> bool:
+    """Whether something is left of all results for a size."""
+    return all(one.thinned is None or one.thinned.size(size) > 0 for one in axes)
 
 
 def _same(found: set[Axes]) -> Axes:

@@ -45,13 +45,15 @@ from glow.dialects.function_attributes import COUNTS, FROM_END, INPUT_NAMES
 from glow.dialects.glow.recurrent import RecurrentOp
 from glow.dialects.node import NodeOp, element_of, node_name, shape_of, tensor_type
 from glow.dialects.weight_table import dtype_of
-from glow.passes.graph.padding.element_range import Range
+from glow.passes.graph.padding.counts import count_of, counted
+from glow.passes.graph.padding.element_range import MODERATE
 from glow.passes.graph.padding.lookup_rules import (
     LOOKUPS,
     moved_results,
     padded_places,
 )
 from glow.passes.graph.padding.mask_lookups import move_indices
+from glow.passes.graph.padding.mask_pads import mirrored, take_pads
 from glow.passes.graph.padding.mask_steps import is_seen, keep_states
 from glow.passes.graph.padding.padded_value import PaddedAxis, PaddedValue
 from glow.passes.graph.padding.placing import Mask, refusal
@@ -128,6 +130,8 @@ class Masks:
             self._let_be_finite(op, found)
         if isinstance(op, glow.SliceOp):
             self._look_up_ends(op, found)
+        if isinstance(op, glow.PadOp):
+            self._mirror(op, found)
         return False
 
     def _replaces_mean(
@@ -210,29 +214,35 @@ class Masks:
         return True
 
     def _replaces_count(self, op: glow.SplatOp, found: PaddedValues) -> bool:
-        """The size of a padded axis is what is kept of it."""
-        listed = array_values(cast(DenseArrayBase, op.attributes[COUNTS]))
-        shorter, added = map(int, listed)
-        forms = (
-            form._replace(outer=1, inner=1)
-            for value in found.values()
-            for form in value.axes.values()
-            if (form.size, form.shrinking.size(form.size, added))
-            == (op.number, shorter)
-        )
-        form = next((one for one in forms if not one.around), None)
-        if form is None:
-            raise GlowError(
-                f"{op.name} has other contents for other sizes", node=node_name(op)
-            )
-        builder, shape = NodeBuilder(op), shape_of(op.result)
-        types = [tensor_type((1,), element_of(op.result))]
-        length = builder.create(glow.ConvertOp, [self._length(form)], {}, types=types)
-        length = builder.reshape(length, (1,) * len(shape))
-        whole = builder.create(glow.BroadcastOp, [length], {}, types=[op.result.type])
-        op.result.replace_all_uses_with(whole)
-        found[op.result] = found[whole] = PaddedValue(inside=Range(0, float(op.number)))
+        """A number of elements is that of those that are kept."""
+        shorter, added = array_values(cast(DenseArrayBase, op.attributes[COUNTS]))
+        values = (form for value in found.values() for form in value.axes.values())
+        forms = [form._replace(outer=1, inner=1) for form in values if not form.around]
+        known = count_of(op, shorter, int(added), forms)
+        if known is None:
+            message = f"{op.name} has other contents for other sizes"
+            raise GlowError(message, node=node_name(op))
+        form, count = known
+        number = counted(op, count, self._length(form))
+        op.result.replace_all_uses_with(number)
+        found[op.result] = found[number] = PaddedValue(inside=MODERATE)
         return True
+
+    def _mirror(self, op: glow.PadOp, found: PaddedValues) -> None:
+        """Mirror padded axes by themselves, where what is kept of them ends."""
+        view, rank = op.attributes_view(), len(shape_of(op.result))
+        pads = view.ints("pads")
+        for axis in found[op.input].axes if view.string("mode") == "reflect" else ():
+            if min(pads[axis], pads[axis + rank]) < 0 or not any(pads[axis::rank]):
+                continue
+            value = found[op.input]
+            form = self._plain(op, axis, value)
+            mirror = mirrored(op, axis, take_pads(op, axis), self._length(form))
+            axes = {**value.axes, axis: form._replace(size=shape_of(mirror)[axis])}
+            whole = value.everywhere
+            beyond = dict.fromkeys(axes, whole)
+            found[mirror] = PaddedValue(axes, value.inside, beyond, whole)
+            op.operands[0] = mirror
 
     def _plain(self, op: NodeOp, axis: int, value: PaddedValue) -> PaddedAxis:
         """The form of a padded axis, all that is kept of which comes first."""

@@ -210,6 +210,8 @@ def _sample(op: NodeOp, operands: Values) -> Values:
         return [replace(value, beyond=dict.fromkeys(value.axes, value.everywhere))]
     if len(shape_of(op.inputs[1])) != 2 or any(set(one) != {0} for one in tables):
         raise refusal(op, axis, "looks up elements of")
+    if axis in value.axes and value.axes[axis].shrinking.divisor > 1:
+        raise refusal(op, axis, "enlarges as many windows as fit into")
     if not value.at(axis).is_finite:  # Of which a part of 0 is NaN.
         raise refusal(op, axis, "takes parts of", Mask(0, axis, 0.0))
     if _is_clamped(op) and value.repeats != axis:

@@ -119,7 +119,26 @@ func.func @edges(%data: tensor<16x4xf32>, %i: tensor<8x1xi64> {glow.padded_axes 
 // CHECK: glow.div {{%.*}}, {{%.*}} : tensor<1x1x1x4xf32>
 func.func @count(%x: tensor<1x1x1x9xf32> {glow.padded_axes = array<i64: 3>}, %w: tensor<1x1x1x3xf32>) -> tensor<1x1x1x4xf32> {
   %c = glow.conv2d %x, %w strides [1, 2] : tensor<1x1x1x4xf32>
-  %n = glow.splat 4.0 {glow.counts = array<i64: 2, 4>} : tensor<f32>
+  %n = glow.splat 4.0 {glow.counts = array<f32: 2.0, 4.0>} : tensor<f32>
   %y = glow.div %c, %n : tensor<1x1x1x4xf32>
   func.return %y : tensor<1x1x1x4xf32>
+}
+
+// -----
+
+// An edge is mirrored where what is kept ends: places go back and forth, every 2 (n - 1) of them.
+// CHECK-LABEL: @mirrored
+// CHECK-SAME: [[PADDING:%[^ ]*]]: tensor<1xi64>)
+// CHECK: [[LENGTH:%.*]] = glow.sub {{%.*}}, [[PADDING]] : tensor<1xi64>
+// CHECK: [[LAST:%.*]] = glow.sub [[LENGTH]], {{%.*}} : tensor<1xi64>
+// CHECK: [[TWICE:%.*]] = glow.add [[LAST]], [[LAST]] : tensor<1xi64>
+// CHECK: [[PERIOD:%.*]] = glow.max [[TWICE]], {{%.*}} : tensor<1xi64>
+// CHECK: [[PLACES:%.*]] = glow.mod {{%.*}}, [[PERIOD]] : tensor<11xi64>
+// CHECK: [[BACK:%.*]] = glow.sub [[PERIOD]], [[PLACES]] : tensor<11xi64>
+// CHECK: [[MIRRORED:%.*]] = glow.min [[PLACES]], [[BACK]] : tensor<11xi64>
+// CHECK: [[MIRROR:%.*]] = glow.gather %x, [[MIRRORED]] axis 1 : tensor<2x11xf32>
+// CHECK: glow.pad [[MIRROR]] pads [1, 0, 0, 0] mode "reflect" : tensor<3x11xf32>
+func.func @mirrored(%x: tensor<2x8xf32> {glow.padded_axes = array<i64: 1>}) -> tensor<3x11xf32> {
+  %y = glow.pad %x pads [1, 1, 0, 2] mode "reflect" : tensor<3x11xf32>
+  func.return %y : tensor<3x11xf32>
 }

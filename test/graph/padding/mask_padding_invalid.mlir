@@ -8,9 +8,9 @@ func.func @halves(%x: tensor<2x8xf32> {glow.padded_axes = array<i64: 1>}) -> ten
 
 // -----
 
-func.func @reflected(%x: tensor<2x8xf32> {glow.padded_axes = array<i64: 1>}) -> tensor<2x10xf32> {
+func.func @repeated(%x: tensor<2x8xf32> {glow.padded_axes = array<i64: 1>}) -> tensor<2x10xf32> {
   // expected-error @+1 {{glow.pad repeats elements of axis 1}}
-  %y = glow.pad %x pads [0, 1, 0, 1] mode "reflect" : tensor<2x10xf32>
+  %y = glow.pad %x pads [0, 1, 0, 1] mode "wrap" : tensor<2x10xf32>
   func.return %y : tensor<2x10xf32>
 }
 
@@ -42,7 +42,7 @@ func.func @written(%data: tensor<6x4xf32>, %i: tensor<8x1xi64> {glow.padded_axes
 
 func.func @count_of_nothing(%x: tensor<8x3xf32> {glow.padded_axes = array<i64: 0>}) -> tensor<8x3xf32> {
   // expected-error @+1 {{glow.splat has other contents for other sizes}}
-  %n = glow.splat 5.0 {glow.counts = array<i64: 2, 4>} : tensor<f32>
+  %n = glow.splat 5.0 {glow.counts = array<f32: 2.0, 4.0>} : tensor<f32>
   %y = glow.div %x, %n : tensor<8x3xf32>
   func.return %y : tensor<8x3xf32>
 }

@@ -102,10 +102,10 @@ REFUSED = {
         "all = Constant<value_ints = [-1]>()  y = Reshape(z, all)",
         "glow.reshape tears apart or merges axis 1",
     ),
-    "reflected": (
+    "repeated": (
         "(float[1, 1, N, 3] x) => (float[1, 1, M, 3] y)",
         "pads = Constant<value_ints = [0, 0, 1, 0, 0, 0, 1, 0]>()"
-        '  y = Pad<mode = "reflect">(x, pads)',
+        '  y = Pad<mode = "wrap">(x, pads)',
         "glow.pad repeats elements of axis 2",
     ),
 }
