@@ -1,6 +1,6 @@
 """A padded axis is mirrored where what is kept of it ends, not where padding does.
 
-kept [1, 2, 3], padding [0]     reflected by 1 at both ends: [2, 1, 2, 3, 2], and what may be
+[1, 2, 3 | 0], by one element at either end    ->    [2, 1, 2, 3, 2 | ...]
 """
 
 from __future__ import annotations

@@ -70,13 +70,15 @@ class Layout:
 
     def enlarged(self, sides: Sides) -> Layout | None:
         """With rows, and columns where rows are those of the matrix, added or cut off."""
-        (front, behind), (left, right) = (
-            (*sides, (0, 0))[-PLANE:] if self.is_flat else sides[-PLANE:]
+        *lead, (front, behind), (left, right) = (
+            (*sides, (0, 0)) if self.is_flat else sides
         )
         width = self.width + left + right
         rows = self.length // self.width + front + behind
         keeps_rows = self.width == self.pitch and min(left, right) >= 0
         if min(rows, width) <= 0 or ((left or right) and not keeps_rows):
+            return None
+        if any(map(any, lead)):
             return None
         pitch = self.pitch + width - self.width
         origin = self.origin + front * width + left
@@ -98,21 +100,20 @@ def moved_by_distance(
     Words are the rows of the source, and as many are the columns of the result.
     """
     value, result = found[shift.source], shift.parts[-1].results[0]
-    shape, shift_axes = (
-        shape_of(result),
-        len(shape_of(result)) - len(shape_of(shift.source)),
-    )
-    *_, rows, columns = range(len(shape_of(shift.source)))
+    shape, rank = shape_of(result), len(shape_of(shift.source))
+    rows, columns = rank - PLANE, rank - 1
     words, distances = value.axes.get(rows), value.axes.get(columns)
     if words is None or distances is None or not distances.around:
         return None
-    if not words.is_plain or words.at_front or shape[-1] != shape[-PLANE]:
+    if not words.is_plain or words.at_front or words.around:
+        return None
+    if shape[-1] != shape[-PLANE]:
         return None
     axes = {axis: form for axis, form in value.axes.items() if axis != columns}
     whole = value.everywhere
     moved = PaddedValue({**axes, columns: words}, value.inside, {}, whole)
     beyond = dict.fromkeys(moved.axes, whole)
-    return replace(moved, beyond=beyond).shifted(shift_axes)
+    return replace(moved, beyond=beyond).shifted(len(shape) - rank)
 
 
 def _shift_of(last: glow.SliceOp) -> RelativeShift | None:
@@ -148,11 +149,9 @@ def _start(source: SSAValue, parts: Sequence[NodeOp]) -> int | None:
             return None
         layout = after
     sides = _sides(last)
-    if (
-        sides is None
-        or layout.width - layout.pitch != -1
-        or any(map(any, sides[:-PLANE]))
-    ):
+    if sides is None or any(map(any, sides[:-PLANE])):
+        return None
+    if layout.is_flat or layout.width != layout.pitch - 1:
         return None
     (above, _), (before, _) = sides[-PLANE:]
     start = -above * layout.width - before - layout.origin

@@ -226,6 +226,7 @@ def test_top_k(dtype: str, largest: int) -> None:
         ("Unsqueeze", [np.zeros(3), np.array([0, 0])], {}),
         ("ConstantOfShape", [np.array([-1])], {}),
         ("Slice", [np.zeros(3), np.array([0]), np.array([1]), np.array([1])], {}),
+        ("Slice", [np.array(1.0), np.array([0]), np.array([1])], {}),
         ("Transpose", [np.zeros((2, 3))], {"perm": [0, 0]}),
         ("TopK", [np.zeros(3), np.array([4])], {}),
     ],

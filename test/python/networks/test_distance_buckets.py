@@ -37,18 +37,23 @@ SIZES = """
     twice = Add(n1, n1)  most = Sub(n, one)  least = Neg(n)
 """
 
-DISTANCES = """
-    minus = Neg(one)
-    numbers = Range(most, least, minus)
-    column = Unsqueeze(numbers, last)
-    distances = Cast<to = 1>(column)
-    angles = Mul(distances, rates)
-    table = Sin(angles)
-    keys = MatMul(table, w)
-    turned = Transpose(keys)
-    scores = MatMul(x, turned)
-"""
-"""Scores of each row of x with the distances n - 1 to 1 - n."""
+
+def distances(first):
+    """Scores of each row of x with the distances from the first one down to 1 - n."""
+    return f"""
+        minus = Neg(one)
+        numbers = Range({first}, least, minus)
+        column = Unsqueeze(numbers, last)
+        distances = Cast<to = 1>(column)
+        angles = Mul(distances, rates)
+        table = Sin(angles)
+        keys = MatMul(table, w)
+        turned = Transpose(keys)
+        scores = MatMul(x, turned)
+    """
+
+
+DISTANCES = distances("most")
 
 ATTENTION = """
     across = Transpose(x)
@@ -97,16 +102,8 @@ MOVES = {
 }
 """Element [i, j] of `moved` is [i, n - 1 - i + j] of `scores`."""
 
-TWICE = """
-    more = Add(n, zero)  minus = Neg(one)
-    numbers = Range(more, least, minus)
-    column = Unsqueeze(numbers, last)
-    distances = Cast<to = 1>(column)
-    angles = Mul(distances, rates)
-    table = Sin(angles)
-    keys = MatMul(table, w)
-    turned = Transpose(keys)
-    scores = MatMul(x, turned)
+TWICE = f"""
+    {distances("n")}
     wide = Concat<axis = 0>(twice, n1)
     rows = Reshape(scores, wide)
     cut = Slice(rows, one1, twice, first)

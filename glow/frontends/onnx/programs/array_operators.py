@@ -76,7 +76,7 @@ class ArrayOperator:
                 arrays.append(None)
         try:
             results = self.function(*arrays)
-        except (NotPlainError, IndexError, OverflowError, TypeError, ValueError):
+        except (NotPlainError, ArithmeticError, IndexError, TypeError, ValueError):
             return False
         found = results if isinstance(results, tuple) else (results,)
         return self._define(found, scope)
