@@ -58,7 +58,6 @@ from glow.frontends.onnx.registry import (
     TRAINING_HANDLERS,
     Handler,
 )
-from glow.frontends.onnx.rows_read import rows_read
 from glow.frontends.onnx.tensors import to_array
 from glow.frontends.onnx.unsupported import UnsupportedOperators
 from glow.passes.graph.fold_constants import Budget
@@ -167,7 +166,6 @@ class Importer:
         self.training = training
         self.model = loaded.proto
         self.opsets = opset_versions(self.model)
-        self.rows_read = rows_read(self.model.graph)
         self.warnings: list[str] = []
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.budget = Budget(MIN_BYTES)
@@ -262,7 +260,8 @@ class Importer:
                 self.unsupported.add(frame.blamed(proto), name, reason)
             return [UNKNOWN] * len(proto.output)
         opset = frame.opsets.get("" if default else proto.domain, 1)
-        rows = None if frame.owner else self.rows_read.get(next(iter(proto.output), ""))
+        is_selection = proto.op_type == "NonMaxSuppression" and not frame.owner
+        rows = self._rows_read(proto.output) if is_selection else None
         node = OnnxNode(proto, inputs, self.graph, opset, frame.used, rows)
         if default and opset < OLDEST_OPSET:
             node = modern_form(node)
@@ -275,6 +274,14 @@ class Importer:
             return self._import_body(node, name, frame)
         results = handler(node)
         return results if isinstance(results, Sequence) else [results]
+
+    def _rows_read(self, outputs: Sequence[str]) -> int | None:
+        """How many of the boxes that a node selects are read, where that is known."""
+        if self.loaded.rows_read is None:
+            from glow.frontends.onnx.rows_read import rows_read
+
+            self.loaded.rows_read = rows_read(self.model.graph)
+        return self.loaded.rows_read.get(next(iter(outputs), ""))
 
     def import_body(
         self, body: GraphProto, arguments: Sequence[Held], frame: Frame

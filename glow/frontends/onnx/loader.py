@@ -29,6 +29,8 @@ class LoadedModel:
     """Where its external data is, if that is known."""
     weights: Mapping[str, memoryview] = field(default_factory=dict[str, memoryview])
     """The bytes of weights that were cut out of the message, by name."""
+    rows_read: Mapping[str, int] | None = None
+    """How many boxes of each selection are read (`rows_read.py`), once that was wanted."""
 
 
 def load_model(
