@@ -55,6 +55,12 @@ def distances(first):
 
 DISTANCES = distances("most")
 
+FRAMES = """
+    c = Conv<strides = [3]>(sound, windows)
+    frames = Transpose<perm = [0, 2, 1]>(c)
+    x = Squeeze(frames, first)
+"""
+
 ATTENTION = """
     across = Transpose(x)
     products = MatMul(x, across)
@@ -123,10 +129,7 @@ NETWORKS = {
     "positions of windows": (
         "float[1, 1, N] sound",
         f"""
-        c = Conv<strides = [3]>(sound, windows)
-        frames = Transpose<perm = [0, 2, 1]>(c)
-        x = Squeeze(frames, first)
-        {SIZES}
+        {FRAMES} {SIZES}
         numbers = Range(zero, n, one)
         column = Unsqueeze(numbers, last)
         row = Unsqueeze(numbers, first)
@@ -146,10 +149,7 @@ NETWORKS = {
     "how many windows": (
         "float[1, 1, N] sound",
         f"""
-        c = Conv<strides = [3]>(sound, windows)
-        frames = Transpose<perm = [0, 2, 1]>(c)
-        x = Squeeze(frames, first)
-        {SIZES}
+        {FRAMES} {SIZES}
         count = Cast<to = 1>(n)
         y = Div(x, count)
         """,

@@ -247,7 +247,10 @@ def reshape(node: OnnxNode) -> Function:
         wanted = numbers_of(sizes)
         if 0 in wanted and not allows_zero:
             wanted = [size or x.shape[axis] for axis, size in enumerate(wanted)]
-        plain_if(x.size > 0 or -1 not in wanted)
+        lowest = (
+            -1 if x.size else 0
+        )  # NumPy takes any negative size for one to compute.
+        plain_if(min(wanted, default=0) >= lowest)
         return x.reshape(wanted)
 
     return run
@@ -315,9 +318,11 @@ def top_k(node: OnnxNode) -> Function | None:
     return run
 
 
-def transpose(node: OnnxNode) -> Function:
+def transpose(node: OnnxNode) -> Function | None:
     """`Transpose`."""
     order = node.attr_ints("perm")
+    if order and min(order) < 0:
+        return None
 
     def run(x: Array) -> Array:
         return x.transpose(order)
