@@ -42,9 +42,10 @@ def of_glow(path: str, shape: Sequence[int], threads: int) -> Run:
 
 def matching(found: Sequence[Array], wanted: Sequence[Array], near: float) -> str:
     """Returns how many rows of the first result are rows of the other's."""
+    counts = [len(one[0]) for one in (found, wanted)]
+    if not all(counts):
+        return f"{counts[0]} rows, {counts[1]} wanted"
     rows, others = (one[0].reshape(len(one[0]), -1) for one in (found, wanted))
-    if not len(rows) or not len(others):
-        return f"{len(rows)} rows, {len(others)} wanted"
     distances = [np.abs(rows - row).max(axis=1).min() for row in others]
     hits = sum(bool(distance <= near) for distance in distances)
     return f"{len(rows)} rows, {hits} of {len(others)} wanted"
