@@ -68,7 +68,11 @@ class ConvSums:
         # where no stream of the hardware leads; nor for the stores of results.
         waits = self.channels_outermost or not target.prefers_small_loops
         single = spec.window.kernel == (1, 1)
-        self.fetches_ahead = spec.touched_bytes > target.l2_bytes and waits and single
+        is_far = spec.touched_bytes > target.l2_bytes
+        self.fetches_ahead = is_far and waits and single
+        # Each row of a column of taps is another place in memory, and none reads on where the
+        # one before it ended.
+        self.fetches_columns = is_far and spec.window.kernel[1] == 1 and not single
         self.turn: Index = 0
 
     def accumulate(
@@ -99,6 +103,8 @@ class ConvSums:
                 self._fetch_pixels(image, b.add(input_block, 1), tile)
 
             def tap(row: Index, column: Index, some: Tile, values: Carried) -> Carried:
+                if self.fetches_columns and tile_axis(tile) == 3:
+                    self._fetch_next_tile(image, input_block, row, tile)
                 pixels = self.pixels(image, input_block, row, column, some)
                 at = (group, channel_tile, index, row, column)
                 unrolled = unrolls and some.pixels == tile.pixels
@@ -127,6 +133,17 @@ class ConvSums:
         for k in range(tile.pixels):
             down, across = (k * height, 0) if tile.vertical else (0, k * width)
             at = (image, block, b.add(y, down), b.add(x, across), 0)
+            b.prefetch(self.buffers.input, *at, locality=3)
+
+    def _fetch_next_tile(
+        self, image: Index, block: Index, row: Index, tile: Tile
+    ) -> None:
+        """Asks for the pixels that the next tile of a row reads at a tap of a column."""
+        b, window, width = self.builder, self.window, self.window.strides[1]
+        y = b.add(window.origin(b, 0, tile.row), b.mul(row, window.dilations[0]))
+        x = window.origin(b, 1, b.add(tile.column, tile.pixels))
+        for k in range(tile.pixels):
+            at = (image, block, y, b.add(x, k * width), 0)
             b.prefetch(self.buffers.input, *at, locality=3)
 
     def _over_columns(self, tile: Tile, values: Carried, tap: ColumnTap) -> Carried:
