@@ -1,6 +1,14 @@
 """Convolutions over volumes, as convolutions over planes.
 
-A volume is a batch of planes: the taps along the depth become input channels of one
+Windows that are one pixel of each plane slide over a plane of depths and pixels, which is the
+same memory:
+
+    %1 = glow.conv3d %x, %w : tensor<1x8x4x6x6xf32>     // weights 8x3x3x1x1
+  becomes
+    %0 = glow.reshape %x : tensor<1x3x6x36xf32>
+    %1 = glow.conv2d %0, %v : tensor<1x8x4x36xf32>      // weights 8x3x3x1
+
+Others see a volume as a batch of planes: the taps along the depth become input channels of one
 convolution over a plane.
 
     %1 = glow.conv3d %x, %w : tensor<1x8x4x6x6xf32>     // weights 8x3x3x3x3
@@ -24,8 +32,38 @@ from glow.passes.rewriting.node_builder import NodeBuilder
 
 
 def conv3d(op: Operation) -> None:
-    """A convolution of planes whose channels are all taps along the depth."""
+    """A convolution of planes: of depths and pixels, or of depths as images."""
     assert isinstance(op, glow.Conv3dOp)
+    view = op.attributes_view()
+    _, *strides = view.ints("strides")
+    _, *before, _, _, _ = pads = view.ints("pads")
+    is_depth = shape_of(op.weights)[3:] == (1, 1) and strides == [1, 1]
+    if is_depth and not any((*before, *pads[4:])):
+        _along_depth(op)
+    else:
+        _of_planes(op)
+
+
+def _along_depth(op: glow.Conv3dOp) -> None:
+    """A convolution whose windows are columns of a plane of depths and pixels."""
+    builder, view = NodeBuilder(op), op.attributes_view()
+    pads = view.ints("pads")
+    batch, channels, depth, height, width = shape_of(op.input)
+    result = builder.node(
+        glow.Conv2dOp,
+        builder.reshape(op.input, (batch, channels, depth, height * width)),
+        builder.reshape(op.weights, (*shape_of(op.weights)[:3], 1)),
+        *([] if op.bias is None else [op.bias]),
+        strides=[view.ints("strides")[0], 1],
+        pads=[pads[0], 0, pads[3], 0],
+        dilations=[view.ints("dilations")[0], 1],
+        group=view.int("group"),
+    )
+    builder.replace(builder.reshape(result, shape_of(op.result)))
+
+
+def _of_planes(op: glow.Conv3dOp) -> None:
+    """A convolution of planes whose channels are all taps along the depth."""
     builder, attributes = NodeBuilder(op), op.attributes_view()
     batch, outputs, depth, *plane = shape_of(op.result)
     group, per_group = attributes.int("group"), shape_of(op.weights)[1]

@@ -14,6 +14,28 @@ func.func @volume(%x: tensor<1x3x4x5x5xf32>, %w: tensor<8x3x3x3x3xf32>, %b: tens
   func.return %y : tensor<1x8x4x5x5xf32>
 }
 
+// Windows that are single pixels of a plane slide over a plane of depths and pixels.
+// CHECK-LABEL: func.func @along_depth(
+// CHECK-DAG:  [[PLANE:%.*]] = glow.reshape %x : tensor<2x4x9x35xf32>
+// CHECK-DAG:  [[TAPS:%.*]] = glow.reshape %w : tensor<8x2x3x1xf32>
+// CHECK:      glow.conv2d [[PLANE]], [[TAPS]] strides [2, 1] pads [2, 0, 1, 0] dilations [2, 1] group 2 : tensor<2x8x4x35xf32>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<2x8x4x5x7xf32>
+// CHECK-NEXT: func.return
+func.func @along_depth(%x: tensor<2x4x9x5x7xf32>, %w: tensor<8x2x3x1x1xf32>) -> tensor<2x8x4x5x7xf32> {
+  %y = glow.conv3d %x, %w strides [2, 1, 1] pads [2, 0, 0, 1, 0, 0] dilations [2, 1, 1] group 2 : tensor<2x8x4x5x7xf32>
+  func.return %y : tensor<2x8x4x5x7xf32>
+}
+
+// With pads or strides over the plane, they are those of planes.
+// CHECK-LABEL: func.func @not_along_depth(
+// CHECK:      glow.conv2d {{.*}} pads [0, 1, 0, 0] : tensor<9x8x5x8xf32>
+// CHECK:      glow.conv2d {{.*}} strides [1, 2] : tensor<9x8x5x4xf32>
+func.func @not_along_depth(%x: tensor<1x4x9x5x7xf32>, %w: tensor<8x4x1x1x1xf32>) -> (tensor<1x8x9x5x8xf32>, tensor<1x8x9x5x4xf32>) {
+  %y = glow.conv3d %x, %w pads [0, 0, 1, 0, 0, 0] : tensor<1x8x9x5x8xf32>
+  %z = glow.conv3d %x, %w strides [1, 1, 2] : tensor<1x8x9x5x4xf32>
+  func.return %y, %z : tensor<1x8x9x5x8xf32>, tensor<1x8x9x5x4xf32>
+}
+
 // Four phases are four times as many channels; nothing is multiplied by a zero between pixels.
 // CHECK-LABEL: func.func @doubled(
 // CHECK:      glow.slice {{.*}} starts [0, 0, 0, 1, 0, 1, 0] sizes [1, 16, 8, 2, 2, 2, 2] steps [1, 1, 1, -1, 1, -1, 1]
@@ -66,7 +88,7 @@ func.func @gradient(%x: tensor<1x16x6x6xf32>, %w: tensor<16x8x3x3xf32>) -> tenso
 
 // Eight phases of a volume, by way of a convolution over it.
 // CHECK-LABEL: func.func @upsampled(
-// CHECK:      glow.conv2d {{.*}} : tensor<3x32x5x5xf32>
+// CHECK:      glow.conv2d {{.*}} : tensor<1x32x3x25xf32>
 // CHECK-NOT:  glow.conv_transpose3d
 // CHECK:      glow.reshape {{.*}} : tensor<1x4x2x2x2x3x5x5xf32>
 // CHECK-NEXT: glow.transpose {{.*}} [0, 1, 5, 2, 6, 3, 7, 4] : tensor<1x4x3x2x5x2x5x2xf32>
