@@ -47,12 +47,12 @@ func.func @image(%x: tensor<1x128x28x28xf32>) -> tensor<1x128x28x28xf32> {
 // CHECK-LABEL: func.func @direct(
 // CHECK-NOT: cpu.winograd_conv2d
 // CHECK: func.return
-func.func @direct(%x: tensor<1x128x1x512xf32>, %s: tensor<1x128x28x28xf32>) -> (tensor<1x128x1x502xf32>, tensor<1x128x1x255xf32>, tensor<1x128x24x26xf32>, tensor<1x128x1x510xf32>) {
+func.func @direct(%x: tensor<1x128x1x512xf32>, %s: tensor<1x128x28x28xf32>) -> (tensor<1x128x1x504xf32>, tensor<1x128x1x255xf32>, tensor<1x128x24x26xf32>, tensor<1x128x1x510xf32>) {
   %w = glow.splat 1.0 : tensor<128x128x1x3xf32>
   %v = glow.splat 1.0 : tensor<128x128x5x3xf32>
-  %0 = glow.conv2d %x, %w dilations [1, 5] : tensor<1x128x1x502xf32>
+  %0 = glow.conv2d %x, %w pads [0, 1, 0, 1] dilations [1, 5] : tensor<1x128x1x504xf32>
   %1 = glow.conv2d %x, %w strides [1, 2] : tensor<1x128x1x255xf32>
   %2 = glow.conv2d %s, %v : tensor<1x128x24x26xf32>
   %3 = glow.conv2d %x, %w pads [0, 1, 0, 1] dilations [1, 2] : tensor<1x128x1x510xf32>
-  func.return %0, %1, %2, %3 : tensor<1x128x1x502xf32>, tensor<1x128x1x255xf32>, tensor<1x128x24x26xf32>, tensor<1x128x1x510xf32>
+  func.return %0, %1, %2, %3 : tensor<1x128x1x504xf32>, tensor<1x128x1x255xf32>, tensor<1x128x24x26xf32>, tensor<1x128x1x510xf32>
 }

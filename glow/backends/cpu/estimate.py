@@ -23,7 +23,6 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from glow.backends.cpu.layout.conv_shape import choose_winograd_tile
 from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
 from glow.dialects import glow
 from glow.dialects.half import is_half
@@ -161,6 +160,8 @@ def _compute_cycles(op: NodeOp, target: Target, numerics: str) -> float:
             return taps
         is_f32 = element_of(op.input) == f32 and _is_constant(op.weights)
         if numerics != "exact" and is_f32:
+            from glow.backends.cpu.layout.winograd.choice import choose_winograd_tile
+
             choice = choose_winograd_tile(shape, target, numerics)
             if choice is not None:
                 return choice.cycles

@@ -6,9 +6,8 @@
 | `conv_shape.py`    | what decides how a convolution is done                     |
 | `layout.py`        | blocked forms of values, shared by all rules               |
 | `convolution.py`   | which convolution becomes which `cpu` node                 |
-| `split_groups.py`  | groups on their own                                        |
-| `space_to_depth.py` | strided layers as ones of stride one                     |
-| `winograd.py`      | which of them are done with few multiplications            |
+| `groups/`          | groups on their own                                        |
+| `winograd/`        | which of them are done with few multiplications            |
 | `products.py`      | products with constant matrices                            |
 | `integer_products.py` | convolutions and matmuls of int8                        |
 | `int8_products.py`    | int8 matmuls with dynamic operands                      |

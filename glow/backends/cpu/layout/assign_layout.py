@@ -16,7 +16,7 @@ One forward sweep. Convolutions and products with constant weights become nodes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -33,13 +33,14 @@ from glow.backends.cpu.layout import (
     rows,
 )
 from glow.backends.cpu.layout.choose_packer import packer_of
+from glow.backends.cpu.layout.conv_shape import WinogradChoice
 from glow.backends.cpu.layout.groups.split_groups import split_groups
 from glow.backends.cpu.layout.layout import Layout
 from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.layout.propagation import propagate
-from glow.backends.cpu.layout.space_to_depth import slice_inputs, space_to_depth
-from glow.backends.cpu.layout.winograd import (
+from glow.backends.cpu.layout.winograd.budget import (
     USUAL_GROWTH,
+    Convolution,
     WeightGrowth,
     choose_winograd,
 )
@@ -102,6 +103,23 @@ def _groups_as_floats(module: ModuleOp, packer: Packer) -> None:
         groups_as_floats(module, packer)
 
 
+def _few_multiplications(
+    module: ModuleOp, packer: Packer, growth: WeightGrowth
+) -> Mapping[Operation, WinogradChoice]:
+    """The convolutions that take few multiplications, strided ones made so that they do."""
+    if not any(isinstance(op, Convolution) for op in all_operations(module)):
+        return {}
+    # Loaded by networks with convolutions.
+    from glow.backends.cpu.layout.winograd.space_to_depth import (
+        slice_inputs,
+        space_to_depth,
+    )
+
+    slice_inputs(module, packer)
+    squares = space_to_depth(module, packer, growth)
+    return choose_winograd(module, packer, growth, squares)
+
+
 def _other_block_weights(module: ModuleOp) -> None:
     """Weights of a few bits that no product reads; their lowering is loaded where there are any."""
     if any(isinstance(op, glow.BlockDequantizeOp) for op in all_operations(module)):
@@ -121,9 +139,7 @@ def assign_layout(
     _groups_as_floats(module, packer)
     if numerics != "exact":
         split_groups(module, packer)
-        slice_inputs(module, packer)
-        squares = space_to_depth(module, packer, growth)
-        layout.winograd = choose_winograd(module, packer, growth, squares)
+        layout.winograd = _few_multiplications(module, packer, growth)
     for op in all_operations(module):
         if op.parent is not None:
             CONVERSIONS.get(type(op), propagate)(layout, op)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -17,19 +16,8 @@ from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import (
     Int8Conv2dSpec,
     input_step,
 )
-from glow.backends.cpu.kernels.winograd.cost import (
-    choose_winograd,
-    direct_cycles,
-    winograd_cycles,
-)
 from glow.backends.cpu.kernels.winograd.spec import BOTH, KERNELS, WinogradSpec
-from glow.backends.cpu.kernels.winograd.tiling import (
-    choose_winograd_tiling,
-    scratch_sizes,
-)
-from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects.attributes import Attributes
-from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
@@ -140,35 +128,6 @@ class WinogradChoice:
     """Whether taps of zero stand for none."""
 
 
-def as_columns(shape: ConvShape) -> ConvShape:
-    """A convolution of one row as one of columns, where they hold whole steps.
-
-    Windows with a dilation of d read every d-th pixel: of columns of a plane of d, without any
-    dilation. Without one, pixels are rows of a plane that is one wide: blocks of tiles, which
-    threads share, are rows of them.
-
-        plane (1, 512), kernel (1, 3), dilations (1, 16), pads (0, 32, 0, 0)
-      becomes
-        plane (32, 16), kernel (3, 1), dilations (1, 1), pads (2, 0, 0, 0)
-    """
-    (height, width), (down, across), step = (
-        shape.plane,
-        shape.kernel,
-        shape.dilations[1],
-    )
-    top, left, bottom, right = shape.pads
-    is_row = (height, down, top, bottom) == (1, 1, 0, 0) and shape.strides == (1, 1)
-    if not is_row or across == 1 or any(size % step for size in (width, left, right)):
-        return shape
-    return replace(
-        shape,
-        plane=(width // step, step),
-        kernel=(across, 1),
-        dilations=(1, 1),
-        pads=(left // step, 0, right // step, 0),
-    )
-
-
 def winograd_axes(kernel: Pair) -> tuple[int, ...]:
     """The axes along which a kernel has taps; none where there is no transform for it."""
     axes = tuple(axis for axis in BOTH if kernel[axis] > 1)
@@ -200,47 +159,6 @@ def winograd_spec(
     )
 
 
-@bounded_cache
-def choose_winograd_tile(
-    shape: ConvShape, target: Target, numerics: str = "default"
-) -> WinogradChoice | None:
-    """The fastest tile; None where a direct convolution is faster or the only way."""
-    shape = as_columns(shape)
-    if (shape.strides, shape.dilations) != ((1, 1), (1, 1)):
-        return None
-    if not winograd_axes(shape.kernel):
-        return None
-    if shape.group != 1 or shape.plain_input:
-        return None
-    spec = choose_winograd(
-        winograd_spec(shape, 4, target.lanes(32)), target, accurate=numerics != "fast"
-    )
-    if spec is None or any(map(operator.lt, spec.plane, spec.tile_plane)):
-        return None
-    tiling = choose_winograd_tiling(spec, target)
-    cycles = winograd_cycles(spec, target)
-    saved = direct_cycles(spec, target) - cycles
-    scratch = scratch_sizes(tiling)
-    return WinogradChoice(
-        spec.tile, scratch, spec.packed_weights, tiling.config, cycles, saved
-    )
-
-
-def tuned_winograd_tile(
-    shape: ConvShape, target: Target, numerics: str = "default"
-) -> WinogradChoice | None:
-    """The same, unless tuning found better blocks, or direct sums faster."""
-    choice = choose_winograd_tile(shape, target, numerics)
-    if choice is None or not choose_level("winograd", (shape,), choice.tile, target):
-        return None
-    spec = winograd_spec(as_columns(shape), choice.tile, target.lanes(32))
-    config = choose(spec, target)
-    if config == choice.config:
-        return choice
-    tiling = choose_winograd_tiling(replace(spec, config=config), target)
-    return replace(choice, config=config, scratch=scratch_sizes(tiling))
-
-
 def has_word_dot(target: Target) -> bool:
     """Whether a target multiplies bytes as pairs of 16-bit integers, by instructions for these."""
     has_pairs = target.is_wasm or target.is_x86
@@ -251,60 +169,6 @@ def may_transform_bytes(shape: ConvShape, target: Target) -> bool:
     """Whether Winograd's method in integers is one for the taps, and for the target."""
     window = (shape.kernel, shape.strides, shape.dilations, shape.group)
     return window == ((3, 3), (1, 1), (1, 1), 1) and has_word_dot(target)
-
-
-@bounded_cache
-def choose_int8_winograd(
-    shape: ConvShape, largest_sum: int, target: Target
-) -> WinogradChoice | None:
-    """The fastest tile by which sums up to that size are exact; None where a direct convolution
-    is faster or the only way.
-    """
-    if not may_transform_bytes(shape, target):
-        return None
-    # Other targets have no use for these kernels.
-    from glow.backends.cpu.kernels.int8_winograd import cost
-    from glow.backends.cpu.kernels.int8_winograd import spec as kernel
-
-    specs = [
-        winograd_spec(shape, tile, target.lanes(32), kind=kernel.Int8WinogradSpec)
-        for tile, form in kernel.FORMS.items()
-        if largest_sum < form.limit
-    ]
-    profitable = [spec for spec in specs if cost.is_profitable(spec, target)]
-    if not profitable:
-        return None
-    cycles, spec = min(
-        ((cost.int8_winograd_cycles(spec, target), spec) for spec in profitable),
-        key=lambda pair: pair[0],
-    )
-    tiling = kernel.int8_winograd_tiling(spec, target)
-    return WinogradChoice(
-        spec.tile,
-        kernel.scratch_sizes(tiling),
-        spec.packed_weights,
-        tiling.config,
-        cycles,
-        cost.direct_cycles(spec, target) - cycles,
-    )
-
-
-def tuned_int8_winograd(
-    shape: ConvShape, largest_sum: int, target: Target
-) -> WinogradChoice | None:
-    """The same, unless tuning found better blocks, or direct sums faster."""
-    choice = choose_int8_winograd(shape, largest_sum, target)
-    if choice is None:
-        return None
-    if not choose_level("int8_winograd", (shape,), choice.tile, target):
-        return None
-    from glow.backends.cpu.kernels.int8_winograd import spec as kernel
-
-    lanes, kind = target.lanes(32), kernel.Int8WinogradSpec
-    spec = winograd_spec(shape, choice.tile, lanes, kind=kind)
-    config = choose(spec, target)
-    tiling = kernel.int8_winograd_tiling(replace(spec, config=config), target)
-    return replace(choice, config=config, scratch=kernel.scratch_sizes(tiling))
 
 
 def conv2d_spec(shape: ConvShape, lanes: int, element: Attribute) -> Conv2dSpec:

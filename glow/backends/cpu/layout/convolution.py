@@ -37,7 +37,6 @@ from glow.backends.cpu.layout.layout import (
     is_f32,
     pack_channels,
 )
-from glow.backends.cpu.layout.winograd_convolution import winograd_convolution
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of, tensor_type
@@ -127,6 +126,8 @@ def conv2d(layout: Layout, op: Operation) -> None:
     if not (is_f32(op.input, op.weights, op.bias) or (half and not computed)):
         _plain(layout, op)
     elif weights is not None and (choice := layout.winograd.get(op)) is not None:
+        from glow.backends.cpu.layout.winograd.convolution import winograd_convolution
+
         winograd_convolution(layout, op, weights, shape, choice)
     elif is_depthwise(shape):
         _depthwise(layout, op, weights, shape)

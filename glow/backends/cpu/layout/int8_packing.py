@@ -14,7 +14,6 @@ from glow.backends.cpu.layout.conv_shape import (
     has_word_dot,
     int8_conv2d_spec,
     may_transform_bytes,
-    tuned_int8_winograd,
     winograd_spec,
 )
 from glow.backends.cpu.tuning.choose import choose
@@ -100,6 +99,8 @@ class Int8Packer:
         from glow.backends.cpu.kernels.int8_winograd.weights import largest_sum
 
         largest = largest_sum(weights)
+        from glow.backends.cpu.layout.winograd.choice import tuned_int8_winograd
+
         return tuned_int8_winograd(shape, largest, self.target)
 
     def int8_winograd(

@@ -19,10 +19,7 @@ from glow.backends.cpu.dialect.config import (
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
 )
-from glow.backends.cpu.layout.conv_shape import (
-    ConvShape,
-    WinogradChoice,
-)
+from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.lowering.target.core import Core
 

@@ -48,7 +48,6 @@ from glow.backends.cpu.layout.conv_shape import (
     WinogradChoice,
     conv2d_spec,
     plain_spec,
-    tuned_winograd_tile,
     winograd_spec,
 )
 from glow.backends.cpu.layout.int8_packing import Int8Packer, packed
@@ -202,6 +201,9 @@ class TargetPacker(Int8Packer):
 
     def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
         """The fastest tile of a convolution; None where a direct one is faster."""
+        # Loaded by networks with convolutions.
+        from glow.backends.cpu.layout.winograd.choice import tuned_winograd_tile
+
         return tuned_winograd_tile(shape, self.target, self.numerics)
 
     def winograd(

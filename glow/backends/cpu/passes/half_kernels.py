@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import bf16
 from xdsl.ir import Operation
 
 from glow.backends.backend import get_backend
-from glow.backends.cpu.layout.conv_shape import choose_winograd_tile
 from glow.backends.cpu.layout.convolution import conv_shape, is_blocked, is_depthwise
 from glow.backends.cpu.tuning.choose import choose_level
 from glow.dialects import glow
@@ -101,6 +100,8 @@ def _shape(op: Operation) -> tuple[object, ...]:
 def _is_faster_in_f32(op: Operation, target: Target, numerics: str) -> bool:
     if not isinstance(op, glow.Conv2dOp) or numerics == "exact":
         return False
+    from glow.backends.cpu.layout.winograd.choice import choose_winograd_tile
+
     winograd = choose_winograd_tile(conv_shape(op), target)
     if winograd is None:
         return False

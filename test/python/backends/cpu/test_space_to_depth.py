@@ -60,7 +60,7 @@ def test_squares_give_the_direct_sums(
 ) -> None:
     """Wherever the pass may convert, whether it pays or not."""
     folder = "glow.backends.cpu.layout"
-    converter = import_module(f"{folder}.space_to_depth")
+    converter = import_module(f"{folder}.winograd.space_to_depth")
     converted: list[object] = []
     convert = converter._convert
     monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "0")
@@ -127,7 +127,7 @@ def test_slices_give_the_same_bits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A convolution of one tap by a slice of its input, whether that pays or not."""
-    converter = import_module("glow.backends.cpu.layout.space_to_depth")
+    converter = import_module("glow.backends.cpu.layout.winograd.space_to_depth")
     module = layer(image, (outputs, 1, 1), stride, (0, 0, 0, 0))
     random = np.random.default_rng(1)
     shapes = (image, (outputs,))
@@ -171,7 +171,7 @@ def test_slices_of_bytes_are_exact(
     target: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    converter = import_module("glow.backends.cpu.layout.space_to_depth")
+    converter = import_module("glow.backends.cpu.layout.winograd.space_to_depth")
     monkeypatch.setattr(converter, "_is_slice_profitable", always)
     module = layer_of_bytes(*layer)
     image = np.random.default_rng(3).integers(0, 256, layer[0]).astype(np.uint8)

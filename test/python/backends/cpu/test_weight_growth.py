@@ -11,8 +11,8 @@ from onnx import TensorProto, helper, numpy_helper, save
 from places import ROOT
 
 import glow
-from glow.backends.cpu.layout import winograd
 from glow.backends.cpu.layout.choose_packer import packer_of
+from glow.backends.cpu.layout.winograd import budget as winograd
 from glow.bundles.build import build_bundle
 from glow.bundles.bundle import BundleSettings
 from glow.compiler import load, lower_to

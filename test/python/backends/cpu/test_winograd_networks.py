@@ -11,7 +11,7 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.assign_layout import assign_layout
 from glow.backends.cpu.layout.packed_weights import packings_of
 from glow.backends.cpu.layout.packing import TargetPacker
-from glow.backends.cpu.layout.winograd import WeightGrowth
+from glow.backends.cpu.layout.winograd.budget import WeightGrowth
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import compile, context, lower_to
 from glow.dialects.attributes import ints_attr

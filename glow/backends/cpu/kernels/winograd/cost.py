@@ -60,11 +60,17 @@ def winograd_cycles(spec: WinogradSpec, target: Target) -> float:
     return max(tiling.cycles(), weights) + tiling.call_cycles
 
 
-def direct_cycles(spec: WinogradSpec, target: Target) -> float:
-    """The estimated cycles of the direct convolution on one core."""
-    window = _direct_window(spec)
+def direct_cycles(
+    spec: WinogradSpec, target: Target, dilated: Window | None = None
+) -> float:
+    """The estimated cycles of the direct convolution on one core.
+
+    It may have a dilation, of whose phases the images of `spec` are.
+    """
+    window = dilated or _direct_window(spec)
+    batch = spec.batch // prod(window.dilations)
     direct = Conv2dSpec(
-        spec.batch,
+        batch,
         spec.in_channels,
         spec.out_channels,
         window,
@@ -72,7 +78,7 @@ def direct_cycles(spec: WinogradSpec, target: Target) -> float:
         element=spec.element,
     )
     planes = plane_cycles(direct, target)
-    cycles = TAP_LOOPS * spec.batch * planes * taps_inside(spec)
+    cycles = TAP_LOOPS * batch * planes * taps_inside(spec)
     return max(cycles, _weight_cycles(spec, direct.packed_weights, target.core))
 
 
