@@ -34,6 +34,7 @@ from glow.backends.cpu.layout.layout import (
     Layout,
     blocked_source,
     constant_key,
+    has_volume,
     is_f32,
     pack_channels,
 )
@@ -112,11 +113,21 @@ def _weight_gradient(layout: Layout, op: glow.Conv2dOp) -> bool:
     return is_known
 
 
+def _on_images(op: glow.Conv2dOp) -> glow.Conv2dOp:
+    """Itself, or a convolution of single pixels on the images of a volume that is in blocks."""
+    if not has_volume(op):
+        return op
+    from glow.backends.cpu.layout.volumes import convolution_on_images
+
+    return convolution_on_images(op) or op
+
+
 def conv2d(layout: Layout, op: Operation) -> None:
     """Replace a convolution by the node of its kind."""
     assert isinstance(op, glow.Conv2dOp)
     if isinstance(element_type(op.input), IntegerType):
         return  # the plain loops take it as it is
+    op = _on_images(op)
     shape = conv_shape(op)
     weights = constant_value(op.weights)
     half = is_half(element_type(op.input))

@@ -7,17 +7,18 @@ borders sink as far as they can in one forward sweep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.conv_shape import WinogradChoice
 from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
-from glow.dialects.node import shape_of
+from glow.dialects.attributes import AttributeValue
+from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weight_table import DeferredArray
 from glow.dialects.weights import (
     Array,
@@ -27,6 +28,9 @@ from glow.dialects.weights import (
     weights_of,
 )
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type, name_of
+
+VOLUME_AXES = 5
+"""Those of a volume: images, channels, depth, height, width."""
 
 
 def blocked_source(value: SSAValue) -> SSAValue | None:
@@ -157,6 +161,38 @@ class Layout:
 def is_f32(*values: SSAValue | None) -> bool:
     """Whether all present values have f32 elements."""
     return all(value is None or element_type(value) == f32 for value in values)
+
+
+def has_volume(op: NodeOp) -> bool:
+    """Whether a node reads something of five axes, or what was reshaped from that."""
+    return any(map(_was_volume, op.operands))
+
+
+def _was_volume(value: SSAValue) -> bool:
+    owner = value.owner
+    if not isinstance(value.type, TensorType):
+        return False  # an absent or a stateful operand
+    if len(shape_of(value)) == VOLUME_AXES:
+        return True
+    is_reshaped = isinstance(owner, glow.ReshapeOp)
+    return is_reshaped and len(shape_of(owner.input)) == VOLUME_AXES
+
+
+def remade(
+    builder: NodeBuilder,
+    op: NodeOp,
+    operands: Sequence[SSAValue],
+    attributes: Mapping[str, AttributeValue],
+    shape: Sequence[int],
+) -> NodeOp:
+    """The node on other operands, whose result has a shape."""
+    type_ = tensor_type(shape, element_type(op.results[0]))
+    regions = [region.clone() for region in op.regions]
+    value = builder.create(
+        type(op), operands, attributes, types=[type_], regions=regions
+    )
+    assert isinstance(value.owner, NodeOp)
+    return value.owner
 
 
 def _entry_block(op: Operation) -> Block:

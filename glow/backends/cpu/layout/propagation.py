@@ -6,16 +6,15 @@ carries over, else None, and the node stays plain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.layout.layout import Layout, blocked_source
+from glow.backends.cpu.layout.layout import Layout, blocked_source, has_volume, remade
 from glow.dialects import glow
-from glow.dialects.attributes import AttributeValue
-from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
 from glow.passes.rewriting.node_builder import (
@@ -45,7 +44,7 @@ def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
     builder = NodeBuilder(op)
     operands = [layout.blocked_operand(builder, v, shape[1]) for v in op.inputs]
     blocked = (shape[0], cpu.blocks(shape[1], layout.lanes), *shape[2:], layout.lanes)
-    return _made(builder, op, operands, attributes_of(op), blocked).results[0]
+    return remade(builder, op, operands, attributes_of(op), blocked).results[0]
 
 
 def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
@@ -198,12 +197,14 @@ def propagate(layout: Layout, op: Operation) -> None:
         return
     if isinstance(op, glow.ReshapeOp):
         _cancel_reshape(op)
+    if op.parent is not None and has_volume(op):
+        # Loaded by networks with volumes.
+        from glow.backends.cpu.layout.volumes import as_planes
+
+        op = as_planes(op)
+    if op.parent is None or isinstance(op, glow.ReshapeOp):
         return
-    if isinstance(op, glow.TransposeOp):
-        _cancel_turn(op)
-        return
-    if (on_planes := _as_planes(op) or _volume_as_planes(op)) is not None:
-        op = on_planes
+    op = _as_planes(op) or op
     rule = elementwise if has_scalar_body(op) else RULES.get(type(op))
     result = None if rule is None else rule(layout, op)
     if result is not None:
@@ -215,19 +216,6 @@ def _cancel_reshape(op: glow.ReshapeOp) -> None:
     before = op.input.owner
     if isinstance(before, glow.ReshapeOp) and before.input.type == op.result.type:
         NodeBuilder(op).replace(before.input)
-
-
-def _cancel_turn(op: glow.TransposeOp) -> None:
-    """Planes that were a volume and are planes again."""
-    before = op.input.owner
-    if _turns_depth(op) and isinstance(before, glow.TransposeOp):
-        if _turns_depth(before):
-            NodeBuilder(op).replace(before.input)
-
-
-def _turns_depth(op: glow.TransposeOp) -> bool:
-    """Whether it makes planes of a volume, or a volume of planes."""
-    return op.attributes_view().ints("permutation") == DEPTH_FIRST
 
 
 def _as_planes(op: NodeOp) -> NodeOp | None:
@@ -253,85 +241,10 @@ def _as_planes(op: NodeOp) -> NodeOp | None:
     for name, unit in AXES_OF_SLICES.items() if isinstance(op, glow.SliceOp) else ():
         attributes[name] = _with_height(op.attributes_view().ints(name), unit)
     operands = [_plane(builder, value) for value in op.operands]
-    plane = _made(builder, op, operands, attributes, _with_height(shape, 1))
+    plane = remade(builder, op, operands, attributes, _with_height(shape, 1))
     builder.replace(builder.reshape(plane.results[0], shape))
     return plane
 
-
-def _made(
-    builder: NodeBuilder,
-    op: NodeOp,
-    operands: Sequence[SSAValue],
-    attributes: Mapping[str, AttributeValue],
-    shape: Sequence[int],
-) -> NodeOp:
-    """The node on other operands, whose result has a shape."""
-    type_ = tensor_type(shape, element_type(op.results[0]))
-    regions = [region.clone() for region in op.regions]
-    value = builder.create(
-        type(op), operands, attributes, types=[type_], regions=regions
-    )
-    assert isinstance(value.owner, NodeOp)
-    return value.owner
-
-
-def _volume_as_planes(op: NodeOp) -> NodeOp | None:
-    """A node on volumes that are planes in blocks as one on the planes.
-
-    Convolutions over volumes are those of their planes, and what is between them is not:
-
-        %0 = cpu.unpack %conv channels 64 : tensor<8x64x14x14xf32>
-        %1 = glow.reshape %0 : tensor<1x8x64x14x14xf32>
-        %2 = glow.transpose %1 permutation [0, 2, 1, 3, 4] : tensor<1x64x8x14x14xf32>
-        %3 = glow.relu %2 : tensor<1x64x8x14x14xf32>
-      becomes
-        %0 = cpu.unpack %conv channels 64 : tensor<8x64x14x14xf32>
-        %1 = glow.relu %0 : tensor<8x64x14x14xf32>
-        %2 = glow.reshape %1 : tensor<1x8x64x14x14xf32>
-        %3 = glow.transpose %2 permutation [0, 2, 1, 3, 4] : tensor<1x64x8x14x14xf32>
-    """
-    operands = _planes_of_volumes(op) if has_scalar_body(op) else None
-    if operands is None:
-        return None
-    builder = NodeBuilder(op)
-    batch, channels, depth, *plane = shape_of(op.results[0])
-    shape = (batch * depth, channels, *plane)
-    made = _made(builder, op, operands, attributes_of(op), shape)
-    volume = builder.reshape(made.results[0], (batch, depth, channels, *plane))
-    builder.replace(builder.transpose(volume, DEPTH_FIRST))
-    return made
-
-
-def _planes_of_volumes(op: NodeOp) -> list[SSAValue] | None:
-    """The operands as planes of the result's volume, if all are, or one number of all."""
-    shape = shape_of(op.results[0])
-    if len(op.results) != 1 or len(shape) != len(DEPTH_FIRST):
-        return None
-    batch, channels, depth, *plane = shape
-    found = [v for each in op.operands if (v := _planes_of_volume(each))]
-    shapes = {shape_of(v) for v in found if prod(shape_of(v)) != 1}
-    is_whole = shapes == {(batch * depth, channels, *plane)}
-    return found if is_whole and len(found) == len(op.operands) else None
-
-
-def _planes_of_volume(value: SSAValue) -> SSAValue | None:
-    """The planes in blocks that a volume was, or a number of all; None for others."""
-    if all(size == 1 for size in shape_of(value)):
-        return value if len(shape_of(value)) <= PLANES else None
-    turn = value.owner
-    if not isinstance(turn, glow.TransposeOp) or not _turns_depth(turn):
-        return None
-    planes = turn.input.owner
-    if not isinstance(planes, glow.ReshapeOp) or len(shape_of(planes.input)) != PLANES:
-        return None
-    return planes.input if blocked_source(planes.input) is not None else None
-
-
-PLANES = 4
-"""The axes of planes: images, or those of all depths of all volumes, and so on."""
-
-DEPTH_FIRST = (0, 2, 1, 3, 4)
-"""Volumes [N, C, D, H, W] as planes [N, D, C, H, W], and back."""
 
 ROWS = 3
 """The axes of rows: images, channels, pixels."""

@@ -1,0 +1,175 @@
+"""Random networks of volumes: planes in blocks of both forms give what the interpreter gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+import glow
+
+CHANNELS = (5, 16, 24, 32)
+KERNELS = ((1, 1, 1), (1, 3, 3), (3, 1, 1), (3, 3, 3), (5, 1, 1), (1, 1, 3))
+STEPS = 7
+SEEDS = range(24)
+
+
+@dataclass
+class Network:
+    """A chain of nodes with a few branches, and the shape of each value."""
+
+    random: np.random.Generator
+    shapes: dict[str, tuple[int, ...]]
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    weights: list[onnx.TensorProto] = field(default_factory=list)
+
+    def weight(self, shape: tuple[int, ...], scale: float = 1.0) -> str:
+        """A constant of random numbers."""
+        values = self.random.standard_normal(shape).astype(np.float32) * scale
+        name = f"w{len(self.weights)}"
+        self.weights.append(
+            numpy_helper.from_array(np.asarray(values, np.float32), name)
+        )
+        return name
+
+    def add(
+        self, kind: str, inputs: list[str], shape: tuple[int, ...], **attributes: object
+    ) -> str:
+        """A node whose result has a shape."""
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [name], **attributes))
+        self.shapes[name] = shape
+        return name
+
+    def one_of(self, choices: tuple[object, ...]) -> object:
+        """One of some things."""
+        return choices[int(self.random.integers(len(choices)))]
+
+    def model(self, last: str) -> onnx.ModelProto:
+        """The network as a model."""
+        graph = helper.make_graph(
+            self.nodes,
+            "volumes",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shapes["x"])],
+            [helper.make_tensor_value_info(last, TensorProto.FLOAT, self.shapes[last])],
+            self.weights,
+        )
+        opset = helper.make_opsetid("", 17)
+        return helper.make_model(graph, opset_imports=[opset], ir_version=8)
+
+
+def convolution(net: Network, value: str) -> str:
+    """A convolution, some with strides, pads and dilations."""
+    batch, channels, *space = net.shapes[value]
+    outputs = int(net.one_of(CHANNELS))  # pyright: ignore[reportArgumentType]
+    kernel = tuple(net.one_of(KERNELS))  # pyright: ignore[reportArgumentType]
+    same = net.random.random() < 0.7
+    steps = [1, 1, 1] if same else [int(net.random.integers(1, 3)) for _ in space]
+    wide = [1, 1, 1] if net.random.random() < 0.7 else [1 + (k > 1) for k in kernel]
+    pads = [d * (k // 2) for k, d in zip(kernel, wide, strict=True)]
+    sizes = tuple((s - 1) // step + 1 for s, step in zip(space, steps, strict=True))
+    scale = float(1 / np.sqrt(channels * np.prod(kernel)))
+    weights = [net.weight((outputs, channels, *kernel), scale), net.weight((outputs,))]
+    return net.add(
+        "Conv",
+        [value, *weights],
+        (batch, outputs, *sizes),
+        strides=steps,
+        dilations=wide,
+        pads=pads + pads,
+    )
+
+
+def pool(net: Network, value: str) -> str:
+    """A pool of one of the forms that a volume allows."""
+    *front, depth, height, width = net.shapes[value]
+    if min(depth, height, width) < 2:
+        return value
+    kernel = net.one_of(((1, 2, 2), (2, 1, 1), (2, 2, 2)))
+    assert isinstance(kernel, tuple)
+    kind = net.one_of(("MaxPool", "AveragePool"))
+    spaces = zip((depth, height, width), kernel, strict=True)
+    sizes = (*front, *(size // step for size, step in spaces))
+    return net.add(str(kind), [value], sizes, kernel_shape=kernel, strides=kernel)
+
+
+def unary(net: Network, value: str) -> str:
+    """An activation."""
+    kind = net.one_of(("Relu", "Sigmoid", "Tanh"))
+    return net.add(str(kind), [value], net.shapes[value])
+
+
+def by_channel(net: Network, value: str) -> str:
+    """A number for each channel."""
+    kind = net.one_of(("Mul", "Add"))
+    number = net.weight((net.shapes[value][1], 1, 1, 1))
+    return net.add(str(kind), [value, number], net.shapes[value])
+
+
+def gate(net: Network, value: str) -> str:
+    """A number for each channel and image, which a mean gives."""
+    batch, channels, *_ = shape = net.shapes[value]
+    mean = net.add(
+        "ReduceMean", [value], (batch, channels, 1, 1, 1), axes=[2, 3, 4], keepdims=1
+    )
+    return net.add("Mul", [value, mean], shape)
+
+
+def join(net: Network, value: str) -> str:
+    """Channels of two convolutions, side by side."""
+    others = [
+        name for name, shape in net.shapes.items()
+        if shape[2:] == net.shapes[value][2:] and len(shape) == 5
+    ]  # fmt: skip
+    other = str(net.one_of(tuple(others)))
+    batch, channels, *space = net.shapes[value]
+    shape = (batch, channels + net.shapes[other][1], *space)
+    return net.add("Concat", [value, other], shape, axis=1)
+
+
+def residual(net: Network, value: str) -> str:
+    """A sum with what was before."""
+    same = [name for name, shape in net.shapes.items() if shape == net.shapes[value]]
+    return net.add("Add", [value, str(net.one_of(tuple(same)))], net.shapes[value])
+
+
+RULES: tuple[Callable[[Network, str], str], ...] = (
+    convolution, convolution, convolution, pool, unary, by_channel, gate, join, residual,
+)  # fmt: skip
+
+
+def random_network(seed: int) -> onnx.ModelProto:
+    """A network of a few steps."""
+    random = np.random.default_rng(seed)
+    shape = (int(random.integers(1, 3)), int(random.integers(1, 20)), 6, 9, 8)
+    net = Network(random, {"x": shape})
+    value = convolution(net, "x")
+    for _ in range(STEPS):
+        rule = net.one_of(RULES)
+        assert callable(rule)
+        value = rule(net, value)
+    return net.model(value)
+
+
+def results(model: onnx.ModelProto, x: NDArray[np.float32], **options: str) -> object:
+    """The only result of a model."""
+    compiled = glow.compile(model, threads=1, **options)  # pyright: ignore[reportArgumentType]
+    return next(iter(compiled.run({"x": x}).values()))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_volumes_agree_with_the_interpreter(seed: int) -> None:
+    model = random_network(seed)
+    sizes = model.graph.input[0].type.tensor_type.shape.dim
+    shape = [size.dim_value for size in sizes]
+    x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+    expected = np.asarray(results(model, x, backend="interpreter"))
+    largest = np.abs(expected).max()
+    for target in ("host", "scalar"):
+        found = np.asarray(results(model, x, target=target))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=4e-5 * largest)
