@@ -11,6 +11,7 @@ value that exists, or one new node) or None. They hold for every input, NaN incl
 | identities          | transpose, reshape, slice, pad, broadcast, tile, concat     |
 | two into one        | reshape of reshape, transpose of transpose, nested concat   |
 | no element moves    | a transpose of axes of size 1 is a reshape                  |
+| nothing twice       | a scatter of indices that are repeated along its runs       |
 | of a splat          | reshape, transpose, slice, broadcast of a splat is a splat  |
 | one form            | constants last, no explicit broadcasts, `x * 0.5` for `/ 2` |
 | what was split      | adjacent slices, gathers of ranges, pads, conversions       |
@@ -33,7 +34,7 @@ from glow.dialects.glow.activations import ClipOp, ReluOp
 from glow.dialects.glow.arithmetic import ConvertOp, DivOp, MulOp, PowOp, SelectOp
 from glow.dialects.glow.convolution import AvgPool2dOp, MaxPool2dOp
 from glow.dialects.glow.elementwise import FACTS, BinaryOp, Facts
-from glow.dialects.glow.indexing import GatherNDOp
+from glow.dialects.glow.indexing import GatherNDOp, ScatterOp
 from glow.dialects.glow.matmul import MatmulOp
 from glow.dialects.glow.normalization import (
     ReduceMaxOp,
@@ -310,6 +311,7 @@ _SPECIFIC: dict[type[NodeOp], tuple[Simplification, ...]] = {
     PadOp: (no_pads, movement.merge_pads),
     GatherOp: (movement.gather_to_slice,),
     GatherNDOp: (movement.gather_of_all,),
+    ScatterOp: (movement.indices_once,),
     MaxPool2dOp: (movement.identity_window,),
     AvgPool2dOp: (movement.identity_window,),
     MatmulOp: (movement.unbroadcast_matrix,),

@@ -378,3 +378,26 @@ func.func @negated_condition(%c: tensor<2xi1>, %x: tensor<2xf32>, %y: tensor<2xf
   %0 = glow.select %n, %x, %y : tensor<2xf32>
   func.return %0 : tensor<2xf32>
 }
+
+// Indices that are repeated along rows are those of whole rows.
+// CHECK-LABEL: func.func @rows_of_scatter(
+// CHECK-NEXT:  [[ROWS:%.*]] = glow.reshape %i : tensor<7x1xi64>
+// CHECK-NEXT:  glow.scatter %x, [[ROWS]], %u coordinates [-1, 1] reduction "add" : tensor<16x4xf32>
+// CHECK-NEXT:  func.return
+func.func @rows_of_scatter(%x: tensor<16x4xf32>, %i: tensor<7xi64>, %u: tensor<7x4xf32>) -> tensor<16x4xf32> {
+  %0 = glow.reshape %i : tensor<7x1xi64>
+  %1 = glow.broadcast %0 : tensor<7x4xi64>
+  %2 = glow.reshape %1 : tensor<7x4x1xi64>
+  %y = glow.scatter %x, %2, %u coordinates [-1, 1] reduction "add" : tensor<16x4xf32>
+  func.return %y : tensor<16x4xf32>
+}
+
+// Those that are repeated along the first axis stay.
+// CHECK-LABEL: func.func @columns_of_scatter(
+// CHECK:       glow.scatter %x, {{.*}}, %u coordinates [0, -1] : tensor<7x16xf32>
+func.func @columns_of_scatter(%x: tensor<7x16xf32>, %i: tensor<1x4xi64>, %u: tensor<7x4xf32>) -> tensor<7x16xf32> {
+  %1 = glow.broadcast %i : tensor<7x4xi64>
+  %2 = glow.reshape %1 : tensor<7x4x1xi64>
+  %y = glow.scatter %x, %2, %u coordinates [0, -1] : tensor<7x16xf32>
+  func.return %y : tensor<7x16xf32>
+}

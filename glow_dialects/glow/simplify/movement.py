@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from glow.dialects.glow.indexing import ScatterOp
 from glow.dialects.glow.matmul import MatmulOp
 from glow.dialects.glow.shape import (
     BroadcastOp,
@@ -240,4 +241,34 @@ def unbroadcast_matrix(op: NodeOp) -> Replacement:
         [result_type(op)],
         transpose_lhs=op.attributes_view().has("transpose_lhs"),
         transpose_rhs=op.attributes_view().has("transpose_rhs"),
+    )
+
+
+def indices_once(op: NodeOp) -> Replacement:
+    """A scatter of whole runs, for indices that are repeated for each element of them."""
+    data, indices, updates = op.inputs
+    reshape = indices.owner
+    repeated = reshape.input if isinstance(reshape, ReshapeOp) else indices
+    *walked, count = shape_of(indices)
+    broadcast = repeated.owner
+    if count != 1 or shape_of(repeated) not in (tuple(walked), (*walked, 1)):
+        return None
+    if not isinstance(broadcast, BroadcastOp):
+        return None
+    source = shape_of(broadcast.input)
+    once = (1,) * (len(shape_of(repeated)) - len(source)) + source
+    kept = len(walked)
+    while kept > 1 and once[kept - 1] == 1:
+        kept -= 1
+    if kept == len(walked) or once[:kept] != tuple(walked[:kept]):
+        return None
+    block, view = op.parent, op.attributes_view()
+    assert block is not None
+    kind = TensorType(element_of(indices), [*walked[:kept], 1])
+    fewer = ReshapeOp.build_node([broadcast.input], [kind])
+    block.insert_op_before(fewer, op)
+    return ScatterOp.build_node(
+        [data, fewer.result, updates],
+        coordinates=view.ints("coordinates"),
+        reduction=view.string("reduction"),
     )
