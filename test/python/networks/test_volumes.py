@@ -111,6 +111,15 @@ def by_channel(net: Network, value: str) -> str:
     return net.add(str(kind), [value, number], net.shapes[value])
 
 
+def normalization(net: Network, value: str) -> str:
+    """Each channel of each volume normalized by itself."""
+    shape = net.shapes[value]
+    if np.prod(shape[2:]) < 2:
+        return value
+    factors = [net.weight((shape[1],)), net.weight((shape[1],))]
+    return net.add("InstanceNormalization", [value, *factors], shape)
+
+
 def gate(net: Network, value: str) -> str:
     """A number for each channel and image, which a mean gives."""
     batch, channels, *_ = shape = net.shapes[value]
@@ -139,7 +148,8 @@ def residual(net: Network, value: str) -> str:
 
 
 RULES: tuple[Callable[[Network, str], str], ...] = (
-    convolution, convolution, convolution, pool, unary, by_channel, gate, join, residual,
+    convolution, convolution, convolution, pool, unary, by_channel, normalization, gate, join,
+    residual,
 )  # fmt: skip
 
 

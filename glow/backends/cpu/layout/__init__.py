@@ -13,6 +13,7 @@
 | `int8_products.py`    | int8 matmuls with dynamic operands                      |
 | `rows.py`          | softmax and layer normalization with a cast behind         |
 | `propagation.py`   | nodes that work on blocked tensors as they are             |
+| `image_norm.py`    | normalizations of channels over their pixels               |
 | `volumes.py`       | volumes, as planes in blocks                               |
 | `assign_layout.py` | the table and the pass                                     |
 """

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -26,6 +27,7 @@ from xdsl.passes import ModulePass
 
 from glow.backends.cpu.layout import (
     convolution,
+    image_norm,
     integer_pools,
     integer_products,
     products,
@@ -69,16 +71,34 @@ def conv_transpose(layout: Layout, op: Operation) -> None:
     if shape is not None:
         turned_convolution(layout, op, shape)
         return
+    _convert_lowered(layout, op, transposed_convolution.conv_transpose)
+
+
+def layer_norm(layout: Layout, op: Operation) -> None:
+    """A normalization of rows, or what that of pixels in blocks is lowered to."""
+    assert isinstance(op, glow.LayerNormOp)
+    if not image_norm.is_of_pixels(op, layout.lanes):
+        rows.layer_norm(layout, op)
+        return
+    _convert_lowered(layout, op, image_norm.normalize_pixels)
+
+
+def _convert_lowered(
+    layout: Layout, op: OperationType, lower: Callable[[OperationType], None]
+) -> None:
+    """Lower a node, and convert the nodes that it becomes."""
     block, before = op.parent, op.prev_op
     last = op.next_op
     assert block is not None
-    transposed_convolution.conv_transpose(op)
+    lower(op)
     lowered = block.first_op if before is None else before.next_op
     while lowered is not None and lowered is not last:
         following = lowered.next_op
         CONVERSIONS.get(type(lowered), propagate)(layout, lowered)
         lowered = following
 
+
+OperationType = TypeVar("OperationType", bound=Operation)
 
 CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
     glow.Conv2dOp: convolution.conv2d,
@@ -90,7 +110,7 @@ CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
     glow.MatmulIntegerOp: integer_products.matmul_integer,
     glow.AvgPool2dOp: integer_pools.average_pool,
     glow.SoftmaxOp: rows.softmax,
-    glow.LayerNormOp: rows.layer_norm,
+    glow.LayerNormOp: layer_norm,
 }
 """Nodes that become `cpu` nodes; all others are asked whether blocks suit them."""
 

@@ -65,14 +65,25 @@ def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
     if source is None or not axes or not set(axes) <= {0, *PLANE}:
         return None
     builder = NodeBuilder(op)
-    kept = {**attributes_of(op), "axes": list(axes), "keepdims": True}
-    blocked = builder.create(type(op), [source], kept)
+    kept = {**attributes_of(op), "keepdims": True}
+    blocked = source
+    for part in _parts_of_reduction(source, axes):
+        blocked = builder.create(type(op), [blocked], {**kept, "axes": part})
     if image is op.operands[0] and op.attributes_view().has("keepdims"):
         return blocked
     channels, shape = shape_of(image)[1], shape_of(op.results[0])
     plain = builder.node(cpu.UnpackOp, blocked, channels=channels)
     builder.replace(builder.reshape(plain, shape))
     return None
+
+
+def _parts_of_reduction(source: SSAValue, axes: Sequence[int]) -> list[list[int]]:
+    """The axes that are reduced at a time: lines of large planes first, which threads share."""
+    height, width = (shape_of(source)[axis] for axis in PLANE)
+    is_large = height * width >= LARGE_PLANE and set(PLANE) <= set(axes)
+    inner = [PLANE[1]] if is_large else list(axes)
+    outer = [axis for axis in axes if axis not in inner]
+    return [inner, outer] if outer else [inner]
 
 
 def _image_and_axes(op: NodeOp) -> tuple[SSAValue, tuple[int, ...]]:
@@ -171,6 +182,9 @@ def sample(layout: Layout, op: NodeOp) -> SSAValue | None:
     operands = [blocked, places, weights]
     return NodeBuilder(op).create(glow.SampleOp, operands, attributes_of(op))
 
+
+LARGE_PLANE = 1024
+"""The pixels of a plane whose lines are work enough for a thread."""
 
 PLANE = (2, 3)
 """The axes of a plane, in blocks and without."""
