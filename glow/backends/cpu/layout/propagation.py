@@ -6,7 +6,7 @@ carries over, else None, and the node stays plain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.layout import Layout, blocked_source, has_volume, remade
 from glow.dialects import glow
+from glow.dialects.attributes import AttributeValue
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
@@ -56,16 +57,21 @@ def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
 
 
 def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
-    """A reduction over the plane, over images or both: channels stay apart.
+    """A reduction over the plane, over images or both: channels stay apart; or over channels.
 
     Rows that are planes one high in blocks are reduced as these.
     """
     image, axes = _image_and_axes(op)
     source = blocked_source(image)
-    if source is None or not axes or not set(axes) <= {0, *PLANE}:
+    if source is None or not axes:
         return None
     builder = NodeBuilder(op)
     kept = {**attributes_of(op), "keepdims": True}
+    if axes == CHANNELS and shape_of(image)[1] % layout.lanes == 0:
+        _over_channels(builder, op, source, kept)
+        return None
+    if not set(axes) <= {0, *PLANE}:
+        return None
     blocked = source
     for part in _parts_of_reduction(source, axes):
         blocked = builder.create(type(op), [blocked], {**kept, "axes": part})
@@ -75,6 +81,19 @@ def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
     plain = builder.node(cpu.UnpackOp, blocked, channels=channels)
     builder.replace(builder.reshape(plain, shape))
     return None
+
+
+def _over_channels(
+    builder: NodeBuilder,
+    op: NodeOp,
+    source: SSAValue,
+    kept: Mapping[str, AttributeValue],
+) -> None:
+    """Replace a reduction over channels that fill their blocks: blocks first, then lanes."""
+    value = source
+    for axis in (1, len(shape_of(source)) - 1):
+        value = builder.create(type(op), [value], {**kept, "axes": [axis]})
+    builder.replace(builder.reshape(value, shape_of(op.results[0])))
 
 
 def _parts_of_reduction(source: SSAValue, axes: Sequence[int]) -> list[list[int]]:
@@ -182,6 +201,9 @@ def sample(layout: Layout, op: NodeOp) -> SSAValue | None:
     operands = [blocked, places, weights]
     return NodeBuilder(op).create(glow.SampleOp, operands, attributes_of(op))
 
+
+CHANNELS = (1,)
+"""The axes of a reduction over channels."""
 
 LARGE_PLANE = 1024
 """The pixels of a plane whose lines are work enough for a thread."""
