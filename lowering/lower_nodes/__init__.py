@@ -12,4 +12,7 @@
 | `cells.py`         | what a step of a recurrent layer computes                  |
 | `attention.py`     | attention into products and a softmax                      |
 | `lower_nodes.py`   | the table and the pass                                     |
+
+Convolutions over volumes are lowered by `passes/rewriting/volume_convolution.py`, before this pass
+where they are quantized: only those over planes have an integer form.
 """

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from glow.dialects import glow
 from glow.dialects.node import NodeOp
 from glow.lowering.lower_nodes import (
     attention,
@@ -32,13 +33,13 @@ from glow.lowering.lower_nodes import (
     products,
     recurrent,
     sampling,
-    spatial_convolution,
     training,
     transposed_convolution,
 )
 from glow.lowering.lower_nodes.legality import Legality, legality_of
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.operations import all_operations
+from glow.passes.rewriting.volume_convolution import conv3d
 
 Lowering = Callable[[Operation], None]
 
@@ -46,7 +47,7 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **elementwise.LOWERINGS,
     **normalization.LOWERINGS,
     **products.LOWERINGS,
-    **spatial_convolution.LOWERINGS,
+    glow.Conv3dOp: conv3d,
     **transposed_convolution.LOWERINGS,
     **movement.LOWERINGS,
     **recurrent.LOWERINGS,

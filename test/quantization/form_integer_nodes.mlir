@@ -137,3 +137,33 @@ func.func @swish(%x: tensor<4x!quant.uniform<u8:f32, 0.5:8>>) -> tensor<4x!quant
   %3 = quant.qcast %2 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.25:2>>
   func.return %3 : tensor<4x!quant.uniform<u8:f32, 0.25:2>>
 }
+
+// A convolution over volumes has the integer form of one over planes.
+// CHECK-LABEL: func.func @volume(
+// CHECK-NEXT:  %[[X:.*]] = glow.reshape %x : tensor<1x2x3x20x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK-NEXT:  %[[W:.*]] = glow.constant dense<{{.*}}> : tensor<2x2x2x1xi8> as tensor<2x2x2x1x!quant.uniform<i8:f32:0, {5.000000e-01, 2.500000e-01}>>
+// CHECK-NEXT:  %[[Y:.*]] = glow.conv2d %[[X]], %[[W]] : tensor<1x2x2x20x!quant.uniform<i8:f32, 1.000000e+00>>
+// CHECK-NEXT:  glow.reshape %[[Y]] : tensor<1x2x2x4x5x!quant.uniform<i8:f32, 1.000000e+00>>
+// CHECK-NEXT:  func.return
+func.func @volume(%x: tensor<1x2x3x4x5x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<1x2x2x4x5x!quant.uniform<i8:f32, 1.0>> {
+  %w = glow.constant dense<[[[[[1]], [[2]]], [[[3]], [[4]]]], [[[[5]], [[6]]], [[[7]], [[8]]]]]> : tensor<2x2x2x1x1xi8> as tensor<2x2x2x1x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  %0 = quant.dcast %x : tensor<1x2x3x4x5x!quant.uniform<u8:f32, 0.5:128>> to tensor<1x2x3x4x5xf32>
+  %1 = quant.dcast %w : tensor<2x2x2x1x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>> to tensor<2x2x2x1x1xf32>
+  %2 = glow.conv3d %0, %1 : tensor<1x2x2x4x5xf32>
+  %3 = quant.qcast %2 : tensor<1x2x2x4x5xf32> to tensor<1x2x2x4x5x!quant.uniform<i8:f32, 1.0>>
+  func.return %3 : tensor<1x2x2x4x5x!quant.uniform<i8:f32, 1.0>>
+}
+
+// Padding is the number zero, whatever stands for it.
+// CHECK-LABEL: func.func @planes(
+// CHECK:       glow.pad {{.*}} pads [1, 0, 0, 0, 1, 0, 0, 0] : tensor<5x2x4x5x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK:       glow.concat {{.*}} axis 1 : tensor<3x6x4x5x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK:       glow.conv2d {{.*}} pads [1, 1, 1, 1] : tensor<3x2x4x5x!quant.uniform<i8:f32, 1.000000e+00>>
+func.func @planes(%x: tensor<1x2x3x4x5x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<1x2x3x4x5x!quant.uniform<i8:f32, 1.0>> {
+  %w = glow.constant dense<1> : tensor<2x2x3x3x3xi8> as tensor<2x2x3x3x3x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  %0 = quant.dcast %x : tensor<1x2x3x4x5x!quant.uniform<u8:f32, 0.5:128>> to tensor<1x2x3x4x5xf32>
+  %1 = quant.dcast %w : tensor<2x2x3x3x3x!quant.uniform<i8:f32:0, {0.5, 0.25}>> to tensor<2x2x3x3x3xf32>
+  %2 = glow.conv3d %0, %1 pads [1, 1, 1, 1, 1, 1] : tensor<1x2x3x4x5xf32>
+  %3 = quant.qcast %2 : tensor<1x2x3x4x5xf32> to tensor<1x2x3x4x5x!quant.uniform<i8:f32, 1.0>>
+  func.return %3 : tensor<1x2x3x4x5x!quant.uniform<i8:f32, 1.0>>
+}

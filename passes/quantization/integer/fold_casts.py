@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -131,7 +132,7 @@ def sink_cast(op: Operation) -> bool:
     data = next(iter(types), None)
     if len(types) != 1 or data is None:
         return False
-    if isinstance(op, glow.TransposeOp) and _sink_constant(op):
+    if isinstance(op, glow.TransposeOp | glow.ReshapeOp) and _sink_constant(op):
         return True
     if data.axis is not None:
         return False
@@ -142,23 +143,36 @@ def sink_cast(op: Operation) -> bool:
     return True
 
 
-def _sink_constant(op: glow.TransposeOp) -> bool:
-    """Transpose constant weights, with the axis along which they are quantized."""
+def _sink_constant(op: glow.TransposeOp | glow.ReshapeOp) -> bool:
+    """Move constant weights, with the axis along which they are quantized."""
     source = dequantized(op.inputs[0])
     array = None if source is None else stored_value(source)
     if source is None or array is None:
         return False
     data = element(source)
     assert data is not None
-    permutation = op.attributes_view().ints("permutation")
-    axis = None if data.axis is None else permutation.index(data.axis)
+    axes = _moved_axes(op)
+    axis = None if data.axis is None else axes.get(data.axis)
+    if data.axis is not None and axis is None:
+        return False
+    builder, shape = NodeBuilder(op), shape_of(op.result)
+    name = f"{name_of(source)}.moved"
+    if isinstance(op, glow.TransposeOp):
+        array = array.transpose(op.attributes_view().ints("permutation"))
     moved = replace(data, axis=axis)
-    builder = NodeBuilder(op)
-    name = f"{name_of(source)}.transposed"
-    constant = builder.quantized_constant(array.transpose(permutation), moved, name)
-    assert shape_of(constant) == shape_of(op.result)
+    constant = builder.quantized_constant(array.reshape(shape), moved, name)
     builder.replace(dequantize_value(builder, constant))
     return True
+
+
+def _moved_axes(op: glow.TransposeOp | glow.ReshapeOp) -> dict[int, int]:
+    """Where axes of the operand are in the result: of a reshape, the first ones that stay."""
+    if isinstance(op, glow.TransposeOp):
+        permutation = op.attributes_view().ints("permutation")
+        return {axis: place for place, axis in enumerate(permutation)}
+    pairs = zip(shape_of(op.input), shape_of(op.result), strict=False)
+    same = takewhile(lambda pair: pair[0] == pair[1], pairs)
+    return {axis: axis for axis, _ in enumerate(same)}
 
 
 Rewrite = Callable[[Operation], bool]

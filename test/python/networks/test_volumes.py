@@ -10,6 +10,7 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 import glow
 
@@ -183,3 +184,48 @@ def test_volumes_agree_with_the_interpreter(seed: int) -> None:
     for target in ("host", "scalar"):
         found = np.asarray(results(model, x, target=target))
         np.testing.assert_allclose(found, expected, rtol=0, atol=4e-5 * largest)
+
+
+QUANTIZED = {
+    "planes": ((3, 3, 3), {"pads": [1, 1, 1, 1, 1, 1]}),
+    "one plane": ((1, 3, 3), {"pads": [0, 1, 1, 0, 1, 1], "strides": [1, 2, 2]}),
+    "depths": ((3, 1, 1), {"pads": [1, 0, 0, 1, 0, 0], "strides": [2, 1, 1]}),
+    "dilated": ((3, 3, 1), {"pads": [2, 2, 0, 2, 2, 0], "dilations": [2, 2, 1]}),
+    "groups": ((2, 2, 2), {"group": 2}),
+}
+
+
+@pytest.mark.parametrize("case", QUANTIZED)
+def test_quantized_volumes_are_convolutions_of_bytes(case: str) -> None:
+    """Two layers between casts: the same bits as the interpreter, and those of exact sums."""
+    kernel, attributes = QUANTIZED[case]
+    random = np.random.default_rng(0)
+    group = int(attributes.get("group", 1))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    weights = random.integers(-127, 128, (16, 8 // group, *kernel)).astype(np.int8)
+    scales = random.uniform(0.001, 0.01, 16).astype(np.float32)
+    constants = {
+        "w": weights, "w_scale": scales, "w_zero": np.zeros(16, np.int8),
+        "scale": np.float32(0.02), "zero": np.uint8(117), "y_scale": np.float32(0.11),
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["d"]),
+        helper.make_node("DequantizeLinear", ["w", "w_scale", "w_zero"], ["v"], axis=0),
+        helper.make_node("Conv", ["d", "v"], ["c"], **attributes),
+        helper.make_node("QuantizeLinear", ["c", "y_scale", "zero"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "quantized",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 8, 5, 7, 6))],
+        [helper.make_tensor_value_info("y", TensorProto.UINT8, None)],
+        [numpy_helper.from_array(np.asarray(v), name) for name, v in constants.items()],
+    )
+    opset = helper.make_opsetid("", 21)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
+    x = random.standard_normal((1, 8, 5, 7, 6)).astype(np.float32)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    interpreted = np.asarray(results(model, x, backend="interpreter"))
+    assert np.abs(interpreted.astype(int) - expected.astype(int)).max() <= 1
+    for target in ("host", "haswell", "scalar"):
+        np.testing.assert_array_equal(results(model, x, target=target), interpreted)

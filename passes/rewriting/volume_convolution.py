@@ -135,6 +135,3 @@ def _depth_in_channels(builder: NodeBuilder, weights: SSAValue) -> SSAValue:
     outputs, inputs, depth, *kernel = shape_of(weights)
     turned = builder.transpose(weights, (0, 2, 1, 3, 4))
     return builder.reshape(turned, (outputs, depth * inputs, *kernel))
-
-
-LOWERINGS = {glow.Conv3dOp: conv3d}
