@@ -31,6 +31,7 @@ from glow.passes.quantization.profiling.instrument_profile import (
 )
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.rewriting.node_builder import erase
+from glow.passes.rewriting.volume_convolution import volumes_as_planes
 from glow.signature import main_function, signature_of
 from glow.universe import optimize
 
@@ -103,6 +104,7 @@ def _observers(module: ModuleOp, options: CompileOptions) -> Iterable[CompiledMo
         copy = clone_module(module)
         if is_optimized:
             run_passes(copy, optimize())
+            volumes_as_planes(copy)  # as they are quantized
         instrument_profile(copy)
         function = main_function(copy)
         remove_probes(function, seen)

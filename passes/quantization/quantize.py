@@ -47,6 +47,7 @@ from glow.passes.quantization.selection import (
 )
 from glow.passes.rewriting.contract import MEANING
 from glow.passes.rewriting.operations import all_operations
+from glow.passes.rewriting.volume_convolution import volumes_as_planes
 
 
 def is_quantized_module(module: ModuleOp) -> bool:
@@ -76,6 +77,7 @@ def add_casts(
         quantize_block_weights(module, options)
         quantize_embeddings(module, options)
         return
+    volumes_as_planes(module)
     options = prepare_network(module, profile, options)
     quantize_linear_layers(module, options)
     quantize_embeddings(module, options)

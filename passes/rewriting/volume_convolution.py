@@ -24,11 +24,14 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.dialects.weights import constant_value
+from glow.passes.rewriting.node_builder import NodeBuilder, name_of
+from glow.passes.rewriting.operations import all_operations
 
 
 def conv3d(op: Operation) -> None:
@@ -44,6 +47,13 @@ def conv3d(op: Operation) -> None:
         _of_planes(op)
 
 
+def volumes_as_planes(module: ModuleOp) -> None:
+    """Make convolutions over planes of all over volumes."""
+    for op in all_operations(module):
+        if isinstance(op, glow.Conv3dOp):
+            conv3d(op)
+
+
 def _along_depth(op: glow.Conv3dOp) -> None:
     """A convolution whose windows are columns of a plane of depths and pixels."""
     builder, view = NodeBuilder(op), op.attributes_view()
@@ -52,7 +62,7 @@ def _along_depth(op: glow.Conv3dOp) -> None:
     result = builder.node(
         glow.Conv2dOp,
         builder.reshape(op.input, (batch, channels, depth, height * width)),
-        builder.reshape(op.weights, (*shape_of(op.weights)[:3], 1)),
+        _with_shape(builder, op.weights, (*shape_of(op.weights)[:3], 1)),
         *([] if op.bias is None else [op.bias]),
         strides=[view.ints("strides")[0], 1],
         pads=[pads[0], 0, pads[3], 0],
@@ -86,7 +96,7 @@ def _of_planes(op: glow.Conv3dOp) -> None:
         group=group,
     )
     result = builder.reshape(result, (batch, depth, outputs, *plane))
-    builder.replace(builder.transpose(result, (0, 2, 1, 3, 4)))
+    builder.replace(builder.transpose(result, DEPTH_FIRST))
 
 
 def _depth_taps(builder: NodeBuilder, op: glow.Conv3dOp, depth: int) -> list[SSAValue]:
@@ -111,7 +121,7 @@ def _depth_taps(builder: NodeBuilder, op: glow.Conv3dOp, depth: int) -> list[SSA
 
 def _padded_planes(builder: NodeBuilder, op: glow.Conv3dOp) -> SSAValue:
     """The input as [N, D, C, H, W], or [D, C, H, W] of one volume, padded along the depth."""
-    planes = builder.transpose(op.input, (0, 2, 1, 3, 4))
+    planes = builder.transpose(op.input, DEPTH_FIRST)
     if shape_of(planes)[0] == 1:
         planes = builder.reshape(planes, shape_of(planes)[1:])
     front, *_ = pads = op.attributes_view().ints("pads")
@@ -133,5 +143,22 @@ def _in_groups(
 def _depth_in_channels(builder: NodeBuilder, weights: SSAValue) -> SSAValue:
     """[O, C, kd, kh, kw] as [O, kd * C, kh, kw]."""
     outputs, inputs, depth, *kernel = shape_of(weights)
-    turned = builder.transpose(weights, (0, 2, 1, 3, 4))
-    return builder.reshape(turned, (outputs, depth * inputs, *kernel))
+    shape, array = (outputs, depth * inputs, *kernel), constant_value(weights)
+    if array is None:
+        return builder.reshape(builder.transpose(weights, DEPTH_FIRST), shape)
+    turned = array.transpose(DEPTH_FIRST).reshape(shape)
+    return builder.constant(turned, f"{name_of(weights)}.planes")
+
+
+def _with_shape(
+    builder: NodeBuilder, weights: SSAValue, shape: tuple[int, ...]
+) -> SSAValue:
+    """Weights under another shape; constants stay constants, which passes look for."""
+    array = constant_value(weights)
+    if array is None:
+        return builder.reshape(weights, shape)
+    return builder.constant(array.reshape(shape), f"{name_of(weights)}.planes")
+
+
+DEPTH_FIRST = (0, 2, 1, 3, 4)
+"""[N, C, D, H, W] as [N, D, C, H, W], and back."""

@@ -167,7 +167,9 @@ def random_network(seed: int) -> onnx.ModelProto:
     return net.model(value)
 
 
-def results(model: onnx.ModelProto, x: NDArray[np.float32], **options: str) -> object:
+def results(
+    model: onnx.ModelProto, x: NDArray[np.float32], **options: object
+) -> object:
     """The only result of a model."""
     compiled = glow.compile(model, threads=1, **options)  # pyright: ignore[reportArgumentType]
     return next(iter(compiled.run({"x": x}).values()))
@@ -229,3 +231,25 @@ def test_quantized_volumes_are_convolutions_of_bytes(case: str) -> None:
     assert np.abs(interpreted.astype(int) - expected.astype(int)).max() <= 1
     for target in ("host", "haswell", "scalar"):
         np.testing.assert_array_equal(results(model, x, target=target), interpreted)
+
+
+def test_volumes_are_quantized_by_a_profile() -> None:
+    random = np.random.default_rng(0)
+    net = Network(random, {"x": (1, 8, 6, 9, 8)})
+    value = "x"
+    for kernel in ((3, 3, 3), (1, 3, 3), (3, 1, 1)):
+        weights = net.weight((16, net.shapes[value][1], *kernel), 0.1)
+        pads = [size // 2 for size in kernel] * 2
+        value = net.add("Conv", [value, weights], (1, 16, 6, 9, 8), pads=pads)
+        value = net.add("Relu", [value], (1, 16, 6, 9, 8))
+    model = net.model(value)
+    x = random.standard_normal((1, 8, 6, 9, 8)).astype(np.float32)
+    profile = glow.profile(model, [{"x": x}])
+    floats = np.asarray(results(model, x))
+    found = {
+        backend: np.asarray(results(model, x, quantize=profile, backend=backend))
+        for backend in ("cpu", "interpreter")
+    }
+    np.testing.assert_array_equal(found["cpu"], found["interpreter"])
+    errors = np.abs(found["cpu"] - floats).max() / np.abs(floats).max()
+    assert 0 < errors < 0.03
