@@ -1,15 +1,18 @@
-"""Pools change places with their neighbours, where that saves work.
+"""Pools change places with their neighbours, or are taken apart, where that saves work.
 
 | before                         | after                                             |
 |--------------------------------|---------------------------------------------------|
 | `max_pool(sigmoid(x))`         | `sigmoid(max_pool(x))`: costly monotone functions |
 | `reduce_mean` over the plane   | `avg_pool2d` over the whole image, which stays    |
 | of an image                    | in the blocked layout                             |
+| `max_pool` of 5 x 5            | `max_pool` of 1 x 5, then of 5 x 1                |
 
 An average pool goes before a 1x1 convolution by `hoist-pool`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
@@ -52,9 +55,47 @@ def mean_of_plane(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     return builder.reshape(pooled, shape_of(op.results[0]))
 
 
+def rows_then_columns(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """The maxima of rows, then of columns of these, where that reads fewer elements."""
+    view, plane = op.attributes_view(), shape_of(op.inputs[0])[2:]
+    (down, across), pads = view.ints("kernel"), view.ints("pads")
+    outputs = shape_of(op.results[0])[2:]
+    if 0 in outputs or 1 in (down, across):
+        return None
+    rows = plane[0] / outputs[0]
+    if rows * (across + STORED) + down >= down * across:
+        return None
+    attributes, x = attributes_of(op), op.inputs[0]
+    parts = [
+        {name: _along(view.ints(name), axis, still) for name, still in WINDOW.items()}
+        for axis in (1, 0)
+    ]
+    shape = (*shape_of(x)[:2], plane[0], outputs[1])
+    first = {**attributes, **parts[0], "pads": [0, pads[1], 0, pads[3]]}
+    last = {**attributes, **parts[1], "pads": [pads[0], 0, pads[2], 0]}
+    maxima = builder.create(glow.MaxPool2dOp, [x], first, types=[like(x, shape)])
+    types = [like(op.results[0], shape_of(op.results[0]))]
+    return builder.create(glow.MaxPool2dOp, [maxima], last, types=types)
+
+
+def _along(numbers: Sequence[int], axis: int, still: int) -> list[int]:
+    """One axis of a window; along the other it does not move."""
+    return [numbers[axis] if axis == k else still for k in (0, 1)]
+
+
+STORED = 4
+"""Elements that are read in the time in which one is stored and read again."""
+
+WINDOW = {"kernel": 1, "strides": 1, "dilations": 1}
+"""What describes a window along each axis, and its value where it does not move."""
+
+
 class CommutePoolsPass(RewritePass):
-    """Pool before costly functions; means over planes as pools."""
+    """Pool before costly functions, large windows by axis; means over planes as pools."""
 
     name = "commute-pools"
     preserves = VALUES
-    rewrites = {glow.MaxPool2dOp: (maximum_first,), glow.ReduceMeanOp: (mean_of_plane,)}
+    rewrites = {
+        glow.MaxPool2dOp: (maximum_first, rows_then_columns),
+        glow.ReduceMeanOp: (mean_of_plane,),
+    }

@@ -29,3 +29,18 @@ func.func @not_the_plane(%x: tensor<1x2x4x3xf32>, %i: tensor<1x2x4x3xi32>) -> (t
   %1 = glow.reduce_mean %i axes [2, 3] : tensor<1x2xi32>
   func.return %0, %1 : tensor<1x3xf32>, tensor<1x2xi32>
 }
+
+// Small windows, those of whole planes, and those that move far read no fewer elements by axis.
+// CHECK-LABEL: func.func @small_windows(
+// CHECK-NEXT: %0 = glow.max_pool2d %x kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x2x9x8xf32>
+// CHECK-NEXT: %1 = glow.max_pool2d %x kernel [9, 8] : tensor<1x2x1x1xf32>
+// CHECK-NEXT: %2 = glow.max_pool2d %x kernel [4, 4] strides [4, 4] : tensor<1x2x2x2xf32>
+// CHECK-NEXT: %3 = glow.max_pool2d %x kernel [1, 7] : tensor<1x2x9x2xf32>
+// CHECK-NEXT: func.return
+func.func @small_windows(%x: tensor<1x2x9x8xf32>) -> (tensor<1x2x9x8xf32>, tensor<1x2x1x1xf32>, tensor<1x2x2x2xf32>, tensor<1x2x9x2xf32>) {
+  %0 = glow.max_pool2d %x kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x2x9x8xf32>
+  %1 = glow.max_pool2d %x kernel [9, 8] : tensor<1x2x1x1xf32>
+  %2 = glow.max_pool2d %x kernel [4, 4] strides [4, 4] : tensor<1x2x2x2xf32>
+  %3 = glow.max_pool2d %x kernel [1, 7] : tensor<1x2x9x2xf32>
+  func.return %0, %1, %2, %3 : tensor<1x2x9x8xf32>, tensor<1x2x1x1xf32>, tensor<1x2x2x2xf32>, tensor<1x2x9x2xf32>
+}
