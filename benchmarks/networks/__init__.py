@@ -24,6 +24,7 @@ from benchmarks.networks import (
     pre_norm,
     quantized,
     relative,
+    spatial,
     temporal,
     windows,
 )
@@ -66,6 +67,9 @@ WIDER_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "wavenet": temporal.build_wavenet,
     "text_cnn": temporal.build_text,
     "mlp_batch256": perceptron.build,
+    "dilated": spatial.build_dilated,
+    "video": spatial.build_video,
+    "graph_sage": spatial.build_sage,
 }
 """Kinds of networks that the tables of docs/performance.md lack."""
 
@@ -124,5 +128,8 @@ TINY_WIDER_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "wavenet": partial(temporal.build_wavenet, temporal.TINY_WAVENET),
     "text_cnn": partial(temporal.build_text, temporal.TINY_TEXT, words=30),
     "mlp_batch256": partial(perceptron.build, perceptron.TINY),
+    "dilated": partial(spatial.build_dilated, spatial.TINY_DILATED),
+    "video": partial(spatial.build_video, spatial.TINY_VIDEO),
+    "graph_sage": partial(spatial.build_sage, spatial.TINY_SAGE),
 }
 """Those of `WIDER_NETWORKS` small enough for a test."""
