@@ -88,6 +88,13 @@ def run_convert_signed(op: Operation, x: Array) -> Array:
     return functions.convert(signed(x), result_dtype(op))
 
 
+def run_convert_unsigned(op: Operation, x: Array) -> Array:
+    """The bits of an unsigned integer that a float is converted to."""
+    dtype = result_dtype(op)
+    whole = np.dtype(f"u{dtype.name}") if dtype.kind == "i" else dtype
+    return functions.convert(np.asarray(x), whole).astype(dtype)
+
+
 def run_truncate(op: Operation, x: Array) -> Array:
     """The low bits of an integer."""
     dtype = result_dtype(op)
@@ -290,7 +297,7 @@ def _own_arith() -> dict[type[Operation], Function]:
     """The functions of the vector-capable `arith` classes that replace xDSL's."""
     by_name = {op.name: function for op, function in ARITH.items()}
     by_name |= {
-        "arith.fptoui": run_convert,
+        "arith.fptoui": run_convert_unsigned,
         "arith.remf": plain(np.fmod),
         "arith.uitofp": run_resize_unsigned,
     }

@@ -201,3 +201,14 @@ def test_math_functions_are_correctly_rounded(
     result = run_region(f"%r = math.{mnemonic} %a : f32", "f32", "f32", x)
     expected = np.array([function(float(element)) for element in x], np.float32)
     np.testing.assert_array_equal(result, expected)
+
+
+def test_floats_become_unsigned_integers_without_signs() -> None:
+    """Above the signed range, too: bits without a sign, which a cast at the border reads."""
+    x = np.array([0, 1, 126.9, 127, 128, 200, 255], np.float32)
+    body = (
+        "%s = arith.fptoui %a : f32 to i8\n"
+        "%r = builtin.unrealized_conversion_cast %s : i8 to ui8"
+    )
+    result = run_region(body, "f32", "ui8", x)
+    np.testing.assert_array_equal(result, x.astype(np.uint8))
