@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.layout import VOLUME_AXES, blocked_source, remade
@@ -131,7 +131,7 @@ def _volume_of_columns(op: glow.ReshapeOp) -> BlockedVolume | None:
     return volume if is_columns else None
 
 
-def _is_pointwise(op: object) -> bool:
+def _is_pointwise(op: Operation) -> bool:
     """Whether a node is a convolution whose windows are single pixels, all of them."""
     if not isinstance(op, glow.Conv2dOp) or shape_of(op.weights)[2:] != (1, 1):
         return False

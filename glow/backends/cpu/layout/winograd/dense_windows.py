@@ -74,9 +74,12 @@ def as_columns(shape: ConvShape) -> ConvShape:
 def _as_phases(shape: ConvShape) -> ConvShape:
     """A convolution of the phases of a plane, if each of their outputs is of one phase of inputs.
 
-    plane (28, 28), batch 1, dilations (2, 2), pads (2, 2, 2, 2)
-    becomes
-    plane (14, 14), batch 4, dilations (1, 1), pads (1, 1, 1, 1)
+    Pads are whole steps then. Phases of the outputs are as long as those of the longest, and what
+    is behind the plane is padding for them.
+
+        plane (28, 28), batch 1, dilations (2, 2), pads (2, 2, 2, 2)
+      becomes
+        plane (14, 14), batch 4, dilations (1, 1), pads (1, 1, 1, 1)
     """
     (top, left, *_), steps = shape.pads, shape.dilations
     if shape.strides != (1, 1) or top % steps[0] or left % steps[1]:
