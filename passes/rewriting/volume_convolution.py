@@ -22,6 +22,7 @@ axis for the batch, so that a backend may keep to its layout of planes from one 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
@@ -29,7 +30,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import Array, constant_value
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 from glow.passes.rewriting.operations import all_operations
 
@@ -47,11 +48,19 @@ def conv3d(op: Operation) -> None:
         _of_planes(op)
 
 
-def volumes_as_planes(module: ModuleOp) -> None:
-    """Make convolutions over planes of all over volumes."""
-    for op in all_operations(module):
-        if isinstance(op, glow.Conv3dOp):
-            conv3d(op)
+def volumes_as_planes(
+    module: ModuleOp, fits: Callable[[glow.Conv3dOp], bool] = lambda op: True
+) -> bool:
+    """Make convolutions over planes of those over volumes that fit; whether there were any."""
+    volumes = [op for op in all_operations(module) if isinstance(op, glow.Conv3dOp)]
+    fitting = [op for op in volumes if fits(op)]
+    for op in fitting:
+        conv3d(op)
+    return bool(fitting)
+
+
+DEPTH_FIRST = (0, 2, 1, 3, 4)
+"""Volumes [N, C, D, H, W] as [N, D, C, H, W], and back."""
 
 
 def _along_depth(op: glow.Conv3dOp) -> None:
@@ -62,7 +71,7 @@ def _along_depth(op: glow.Conv3dOp) -> None:
     result = builder.node(
         glow.Conv2dOp,
         builder.reshape(op.input, (batch, channels, depth, height * width)),
-        _with_shape(builder, op.weights, (*shape_of(op.weights)[:3], 1)),
+        _columns_of_taps(builder, op.weights),
         *([] if op.bias is None else [op.bias]),
         strides=[view.ints("strides")[0], 1],
         pads=[pads[0], 0, pads[3], 0],
@@ -146,19 +155,17 @@ def _depth_in_channels(builder: NodeBuilder, weights: SSAValue) -> SSAValue:
     shape, array = (outputs, depth * inputs, *kernel), constant_value(weights)
     if array is None:
         return builder.reshape(builder.transpose(weights, DEPTH_FIRST), shape)
-    turned = array.transpose(DEPTH_FIRST).reshape(shape)
-    return builder.constant(turned, f"{name_of(weights)}.planes")
+    return _constant(builder, weights, array.transpose(DEPTH_FIRST).reshape(shape))
 
 
-def _with_shape(
-    builder: NodeBuilder, weights: SSAValue, shape: tuple[int, ...]
-) -> SSAValue:
-    """Weights under another shape; constants stay constants, which passes look for."""
-    array = constant_value(weights)
+def _columns_of_taps(builder: NodeBuilder, weights: SSAValue) -> SSAValue:
+    """[O, C, kd, 1, 1] as [O, C, kd, 1]."""
+    shape, array = (*shape_of(weights)[:3], 1), constant_value(weights)
     if array is None:
         return builder.reshape(weights, shape)
-    return builder.constant(array.reshape(shape), f"{name_of(weights)}.planes")
+    return _constant(builder, weights, array.reshape(shape))
 
 
-DEPTH_FIRST = (0, 2, 1, 3, 4)
-"""[N, C, D, H, W] as [N, D, C, H, W], and back."""
+def _constant(builder: NodeBuilder, weights: SSAValue, array: Array) -> SSAValue:
+    """Constant weights of planes: passes look for weights that are constants."""
+    return builder.constant(array, f"{name_of(weights)}.planes")

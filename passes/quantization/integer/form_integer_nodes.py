@@ -42,7 +42,7 @@ from glow.passes.quantization.integer.fold_casts import erase_dead_casts, fold_c
 from glow.passes.quantization.integer.lookup_tables import form_lookup_table
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, erase
 from glow.passes.rewriting.operations import all_operations
-from glow.passes.rewriting.volume_convolution import conv3d
+from glow.passes.rewriting.volume_convolution import volumes_as_planes
 
 BOUNDS = ("relu", "clip")
 MAX_BITS = 16
@@ -160,18 +160,14 @@ def form(op: Operation) -> None:
         FORMS[type(op)](op)
 
 
-def _as_planes(module: ModuleOp) -> bool:
-    """Make convolutions over planes of those over volumes, which have no integer form."""
-    volumes = [op for op in all_operations(module) if isinstance(op, glow.Conv3dOp)]
-    between = [op for op in volumes if all(map(dequantized, op.inputs[:2]))]
-    for op in between:
-        conv3d(op)
-    return bool(between)
+def _is_between_casts(op: glow.Conv3dOp) -> bool:
+    return all(map(dequantized, op.inputs[:2]))
 
 
 def form_integer_nodes(module: ModuleOp) -> None:
     """Form integer nodes in program order."""
-    if _as_planes(module):
+    # Only convolutions over planes have an integer form.
+    if volumes_as_planes(module, _is_between_casts):
         fold_casts(module)
     for op in all_operations(module):
         if op.parent is not None:

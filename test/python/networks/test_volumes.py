@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import onnx
@@ -13,6 +14,9 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import glow
+
+Array: TypeAlias = NDArray[Any]
+Choice = TypeVar("Choice")
 
 CHANNELS = (5, 16, 24, 32)
 KERNELS = ((1, 1, 1), (1, 3, 3), (3, 1, 1), (3, 3, 3), (5, 1, 1), (1, 1, 3))
@@ -47,7 +51,7 @@ class Network:
         self.shapes[name] = shape
         return name
 
-    def one_of(self, choices: tuple[object, ...]) -> object:
+    def one_of(self, choices: Sequence[Choice]) -> Choice:
         """One of some things."""
         return choices[int(self.random.integers(len(choices)))]
 
@@ -67,8 +71,8 @@ class Network:
 def convolution(net: Network, value: str) -> str:
     """A convolution, some with strides, pads and dilations."""
     batch, channels, *space = net.shapes[value]
-    outputs = int(net.one_of(CHANNELS))  # pyright: ignore[reportArgumentType]
-    kernel = tuple(net.one_of(KERNELS))  # pyright: ignore[reportArgumentType]
+    outputs = net.one_of(CHANNELS)
+    kernel = net.one_of(KERNELS)
     same = net.random.random() < 0.7
     steps = [1, 1, 1] if same else [int(net.random.integers(1, 3)) for _ in space]
     wide = [1, 1, 1] if net.random.random() < 0.7 else [1 + (k > 1) for k in kernel]
@@ -92,24 +96,23 @@ def pool(net: Network, value: str) -> str:
     if min(depth, height, width) < 2:
         return value
     kernel = net.one_of(((1, 2, 2), (2, 1, 1), (2, 2, 2)))
-    assert isinstance(kernel, tuple)
     kind = net.one_of(("MaxPool", "AveragePool"))
     spaces = zip((depth, height, width), kernel, strict=True)
     sizes = (*front, *(size // step for size, step in spaces))
-    return net.add(str(kind), [value], sizes, kernel_shape=kernel, strides=kernel)
+    return net.add(kind, [value], sizes, kernel_shape=kernel, strides=kernel)
 
 
 def unary(net: Network, value: str) -> str:
     """An activation."""
     kind = net.one_of(("Relu", "Sigmoid", "Tanh"))
-    return net.add(str(kind), [value], net.shapes[value])
+    return net.add(kind, [value], net.shapes[value])
 
 
 def by_channel(net: Network, value: str) -> str:
     """A number for each channel."""
     kind = net.one_of(("Mul", "Add"))
     number = net.weight((net.shapes[value][1], 1, 1, 1))
-    return net.add(str(kind), [value, number], net.shapes[value])
+    return net.add(kind, [value, number], net.shapes[value])
 
 
 def normalization(net: Network, value: str) -> str:
@@ -136,7 +139,7 @@ def join(net: Network, value: str) -> str:
         name for name, shape in net.shapes.items()
         if shape[2:] == net.shapes[value][2:] and len(shape) == 5
     ]  # fmt: skip
-    other = str(net.one_of(tuple(others)))
+    other = net.one_of(others)
     batch, channels, *space = net.shapes[value]
     shape = (batch, channels + net.shapes[other][1], *space)
     return net.add("Concat", [value, other], shape, axis=1)
@@ -145,7 +148,7 @@ def join(net: Network, value: str) -> str:
 def residual(net: Network, value: str) -> str:
     """A sum with what was before."""
     same = [name for name, shape in net.shapes.items() if shape == net.shapes[value]]
-    return net.add("Add", [value, str(net.one_of(tuple(same)))], net.shapes[value])
+    return net.add("Add", [value, net.one_of(same)], net.shapes[value])
 
 
 RULES: tuple[Callable[[Network, str], str], ...] = (
@@ -162,17 +165,23 @@ def random_network(seed: int) -> onnx.ModelProto:
     value = convolution(net, "x")
     for _ in range(STEPS):
         rule = net.one_of(RULES)
-        assert callable(rule)
         value = rule(net, value)
     return net.model(value)
 
 
 def results(
-    model: onnx.ModelProto, x: NDArray[np.float32], **options: object
-) -> object:
+    model: onnx.ModelProto,
+    x: Array,
+    *,
+    backend: str = "cpu",
+    target: str = "host",
+    profile: glow.Profile | None = None,
+) -> Array:
     """The only result of a model."""
-    compiled = glow.compile(model, threads=1, **options)  # pyright: ignore[reportArgumentType]
-    return next(iter(compiled.run({"x": x}).values()))
+    compiled = glow.compile(
+        model, threads=1, backend=backend, target=target, quantize=profile or False
+    )
+    return np.asarray(next(iter(compiled.run({"x": x}).values())))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -181,14 +190,14 @@ def test_volumes_agree_with_the_interpreter(seed: int) -> None:
     sizes = model.graph.input[0].type.tensor_type.shape.dim
     shape = [size.dim_value for size in sizes]
     x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-    expected = np.asarray(results(model, x, backend="interpreter"))
+    expected = results(model, x, backend="interpreter")
     largest = np.abs(expected).max()
     for target in ("host", "scalar"):
-        found = np.asarray(results(model, x, target=target))
+        found = results(model, x, target=target)
         np.testing.assert_allclose(found, expected, rtol=0, atol=4e-5 * largest)
 
 
-QUANTIZED = {
+QUANTIZED: dict[str, tuple[tuple[int, ...], dict[str, int | list[int]]]] = {
     "planes": ((3, 3, 3), {"pads": [1, 1, 1, 1, 1, 1]}),
     "one plane": ((1, 3, 3), {"pads": [0, 1, 1, 0, 1, 1], "strides": [1, 2, 2]}),
     "depths": ((3, 1, 1), {"pads": [1, 0, 0, 1, 0, 0], "strides": [2, 1, 1]}),
@@ -202,7 +211,8 @@ def test_quantized_volumes_are_convolutions_of_bytes(case: str) -> None:
     """Two layers between casts: the same bits as the interpreter, and those of exact sums."""
     kernel, attributes = QUANTIZED[case]
     random = np.random.default_rng(0)
-    group = int(attributes.get("group", 1))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    group = attributes.get("group", 1)
+    assert isinstance(group, int)
     weights = random.integers(-127, 128, (16, 8 // group, *kernel)).astype(np.int8)
     scales = random.uniform(0.001, 0.01, 16).astype(np.float32)
     constants = {
@@ -227,7 +237,7 @@ def test_quantized_volumes_are_convolutions_of_bytes(case: str) -> None:
     model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
     x = random.standard_normal((1, 8, 5, 7, 6)).astype(np.float32)
     (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
-    interpreted = np.asarray(results(model, x, backend="interpreter"))
+    interpreted = results(model, x, backend="interpreter")
     assert np.abs(interpreted.astype(int) - expected.astype(int)).max() <= 1
     for target in ("host", "haswell", "scalar"):
         np.testing.assert_array_equal(results(model, x, target=target), interpreted)
@@ -245,9 +255,9 @@ def test_volumes_are_quantized_by_a_profile() -> None:
     model = net.model(value)
     x = random.standard_normal((1, 8, 6, 9, 8)).astype(np.float32)
     profile = glow.profile(model, [{"x": x}])
-    floats = np.asarray(results(model, x))
+    floats = results(model, x)
     found = {
-        backend: np.asarray(results(model, x, quantize=profile, backend=backend))
+        backend: results(model, x, profile=profile, backend=backend)
         for backend in ("cpu", "interpreter")
     }
     np.testing.assert_array_equal(found["cpu"], found["interpreter"])

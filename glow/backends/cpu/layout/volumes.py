@@ -39,9 +39,7 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
 from glow.passes.rewriting.scalar_bodies import has_scalar_body
-
-DEPTH_FIRST = (0, 2, 1, 3, 4)
-"""Volumes [N, C, D, H, W] as [N, D, C, H, W], and back; the same of planes in blocks."""
+from glow.passes.rewriting.volume_convolution import DEPTH_FIRST
 
 INSIDE = (2, 3, 4)
 """All axes that a window slides along."""

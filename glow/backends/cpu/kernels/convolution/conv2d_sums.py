@@ -70,8 +70,8 @@ class ConvSums:
         single = spec.window.kernel == (1, 1)
         is_far = spec.touched_bytes > target.l2_bytes
         self.fetches_ahead = is_far and waits and single
-        # Each row of a column of taps is another place in memory, and none reads on where the
-        # one before it ended.
+        # Rows of a column of taps lie apart in memory: each tap asks for what the next tile reads
+        # there.
         self.fetches_columns = is_far and spec.window.kernel[1] == 1 and not single
         self.turn: Index = 0
 
@@ -100,11 +100,12 @@ class ConvSums:
         def block(index: Index, lanes: int, values: Carried) -> Carried:
             input_block = b.add(b.mul(group, spec.input_blocks), index)
             if self.fetches_ahead:
-                self._fetch_pixels(image, b.add(input_block, 1), tile)
+                self._fetch_pixels(image, b.add(input_block, 1), 0, tile.column, tile)
 
             def tap(row: Index, column: Index, some: Tile, values: Carried) -> Carried:
                 if self.fetches_columns and tile_axis(tile) == 3:
-                    self._fetch_next_tile(image, input_block, row, tile)
+                    following = b.add(tile.column, tile.pixels)
+                    self._fetch_pixels(image, input_block, row, following, tile)
                 pixels = self.pixels(image, input_block, row, column, some)
                 at = (group, channel_tile, index, row, column)
                 unrolled = unrolls and some.pixels == tile.pixels
@@ -125,25 +126,16 @@ class ConvSums:
             values = block(full, rest, values)
         return values[0]
 
-    def _fetch_pixels(self, image: Index, block: Index, tile: Tile) -> None:
-        """Asks for the pixels of a tile in an input block."""
-        b, (height, width) = self.builder, self.window.strides
-        y = self.window.origin(b, 0, tile.row)
-        x = self.window.origin(b, 1, tile.column)
+    def _fetch_pixels(
+        self, image: Index, block: Index, row: Index, first: Index, tile: Tile
+    ) -> None:
+        """Asks for what as many pixels as a tile has, from a column on, read at a row of taps."""
+        b, window, (height, width) = self.builder, self.window, self.window.strides
+        y = b.add(window.origin(b, 0, tile.row), b.mul(row, window.dilations[0]))
+        x = window.origin(b, 1, first)
         for k in range(tile.pixels):
             down, across = (k * height, 0) if tile.vertical else (0, k * width)
             at = (image, block, b.add(y, down), b.add(x, across), 0)
-            b.prefetch(self.buffers.input, *at, locality=3)
-
-    def _fetch_next_tile(
-        self, image: Index, block: Index, row: Index, tile: Tile
-    ) -> None:
-        """Asks for the pixels that the next tile of a row reads at a tap of a column."""
-        b, window, width = self.builder, self.window, self.window.strides[1]
-        y = b.add(window.origin(b, 0, tile.row), b.mul(row, window.dilations[0]))
-        x = window.origin(b, 1, b.add(tile.column, tile.pixels))
-        for k in range(tile.pixels):
-            at = (image, block, y, b.add(x, k * width), 0)
             b.prefetch(self.buffers.input, *at, locality=3)
 
     def _over_columns(self, tile: Tile, values: Carried, tap: ColumnTap) -> Carried:

@@ -51,14 +51,12 @@ def choose_winograd_tile(
     )
     if spec is None or any(map(operator.lt, spec.plane, spec.tile_plane)):
         return None
-    cycles = winograd_cycles(spec, target)
+    cycles, direct = winograd_cycles(spec, target), direct_cycles(spec, target)
     if moved := moved_vectors(shape, spec.lanes):
         cycles += moved * target.core.pass_cycles + 2 * target.core.barrier_cycles
         direct = direct_cycles(spec, target, shape.window)
         if cycles >= GAIN * direct:
             return None
-    else:
-        direct = direct_cycles(spec, target)
     tiling = choose_winograd_tiling(spec, target)
     return WinogradChoice(
         spec.tile,
