@@ -290,7 +290,6 @@ class _DotProduct(_Product):
         return self.builder.reduction("add", value, ("reassoc",))
 
     def _store(self, value: SSAValue, row: Index, column: Index) -> None:
-        channel = row if self.spec.channel == "row" else column
         epilogue_operands: list[SSAValue] = []
         for kind, operand in zip(
             self.store.tile_epilogue.operand_layouts,
@@ -300,9 +299,11 @@ class _DotProduct(_Product):
             if isinstance(operand, Matrix):
                 where = (*operand.position, row, column)
                 epilogue_operands.append(self.builder.load(operand.plain, *where))
-            else:
-                index = 0 if kind == "scalar" else channel
-                epilogue_operands.append(self.builder.load(operand, index))
+                continue
+            index: Index = 0
+            if kind != "scalar":
+                index = row if "row" in (kind, self.spec.channel) else column
+            epilogue_operands.append(self.builder.load(operand, index))
         output = self.store.output
         result = self.store.apply(value, epilogue_operands)
         self.builder.store(result, output.plain, *output.position, row, column)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 from math import erf
 
 import numpy as np
@@ -245,6 +246,24 @@ def test_batch_matmul(
             bias, scale = bias[:, None], scale[:, None]
         exact = gelu64(exact + bias) * factor + residual * scale
     assert relative_error(found, exact) < 2e-6
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7, 30])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("channel", ["column", "row"])
+def test_batch_matmul_with_a_number_for_each_row(
+    rows: int, transposed: bool, channel: Literal["column", "row"]
+) -> None:
+    """In every form; the numbers do not lie among those of the columns."""
+    a, b, scale = normal(2, rows, 20), normal(2, 20, 40), normal(rows)
+    spec = BatchMatmulSpec.dense((2,), rows, 40, 20, epilogue=SCALE_ROWS)
+    spec = replace(spec, channel=channel)
+    if transposed:
+        spec, b = with_transposed_b(spec), np.swapaxes(b, 1, 2).copy()
+    out = np.full((2, rows, 40), np.nan, np.float32)
+    (found,) = run_kernel(build_batch_matmul(spec, TARGET), [out], [a, b, scale])
+    exact = a.astype(np.float64) @ (np.swapaxes(b, 1, 2) if transposed else b)
+    assert relative_error(found, exact * scale[:, None]) < 2e-6
 
 
 def test_batch_matmul_repeats_operands() -> None:
