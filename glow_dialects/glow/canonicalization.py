@@ -310,7 +310,7 @@ _SPECIFIC: dict[type[NodeOp], tuple[Simplification, ...]] = {
     SliceOp: (identity_slice, moved_splat, slice_of_piece, merge_slices),
     PadOp: (no_pads, movement.merge_pads),
     GatherOp: (movement.gather_to_slice,),
-    GatherNDOp: (movement.gather_of_all,),
+    GatherNDOp: (movement.gather_of_all, movement.gather_of_slices),
     ScatterOp: (movement.indices_once,),
     MaxPool2dOp: (movement.identity_window,),
     AvgPool2dOp: (movement.identity_window,),

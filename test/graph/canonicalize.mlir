@@ -345,6 +345,17 @@ func.func @gathers_of_all(%x: tensor<1x2xf32>) -> (tensor<2x1xf32>, tensor<2x1x1
   func.return %0, %2, %3 : tensor<2x1xf32>, tensor<2x1x1xf32>, tensor<1x2xf32>
 }
 
+// Positions of one coordinate pick slices along the first axis.
+// CHECK-LABEL: func.func @gathers_of_slices(
+// CHECK-NEXT: %0 = glow.reshape %i : tensor<2x16xi64>
+// CHECK-NEXT: %1 = glow.gather %x, %0 : tensor<2x16x3xf32>
+// CHECK-NEXT: %2 = glow.gather_nd %y, %i batch_dims 1 : tensor<2x16x3xf32>
+func.func @gathers_of_slices(%x: tensor<16x3xf32>, %y: tensor<2x16x3xf32>, %i: tensor<2x16x1xi64>) -> (tensor<2x16x3xf32>, tensor<2x16x3xf32>) {
+  %0 = glow.gather_nd %x, %i : tensor<2x16x3xf32>
+  %1 = glow.gather_nd %y, %i batch_dims 1 : tensor<2x16x3xf32>
+  func.return %0, %1 : tensor<2x16x3xf32>, tensor<2x16x3xf32>
+}
+
 // CHECK-LABEL: func.func @pads_and_broadcasts(
 // CHECK-NEXT: %0 = glow.pad %x pads [0, 1, 0, 2] : tensor<1x5xf32>
 // CHECK-NEXT: %1 = glow.pad %x pads [0, 1, 0, 0] value 1.000000e+00 : tensor<1x3xf32>

@@ -16,6 +16,7 @@ from glow.dialects.glow.matmul import MatmulOp
 from glow.dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
+    GatherOp,
     PadOp,
     ReshapeOp,
     SliceOp,
@@ -198,6 +199,20 @@ def gather_of_all(op: NodeOp) -> Replacement:
     if np.any(flat != np.arange(len(places))):
         return None
     return ReshapeOp.build_node([source], [result_type(op)])
+
+
+def gather_of_slices(op: NodeOp) -> Replacement:
+    """A gather along the first axis for positions of one coordinate."""
+    source, indices = op.inputs
+    *walked, count = shape_of(indices)
+    if count != 1 or op.attributes_view().int("batch_dims"):
+        return None
+    block = op.parent
+    assert block is not None
+    kind = TensorType(element_of(indices), walked)
+    places = ReshapeOp.build_node([indices], [kind])
+    block.insert_op_before(places, op)
+    return GatherOp.build_node([source, places.result], axis=0)
 
 
 def merge_pads(op: NodeOp) -> Replacement:
