@@ -191,6 +191,22 @@ func.func @sizes(%x: tensor<3x5x4xf32>, %y: tensor<3x6x4xf32>) {
 
 // -----
 
+func.func @indexed_sizes(%x: tensor<3x5xf32>, %w: tensor<2x4x5x8xf32>, %i: tensor<3xi64>) {
+  // expected-error @+1 {{there is no product of tensor<3x5xf32> and 24 columns of tensor<2x4x5x8xf32>}}
+  %0 = cpu.indexed_matmul %x, %w, %i columns 24 : tensor<3x24xf32>
+  func.return
+}
+
+// -----
+
+func.func @indices(%x: tensor<3x5xf32>, %w: tensor<2x4x5x8xf32>, %i: tensor<2xi64>) {
+  // expected-error @+1 {{there is an integer for each row of tensor<3x5xf32>, not tensor<2xi64>}}
+  %0 = cpu.indexed_matmul %x, %w, %i columns 30 : tensor<3x30xf32>
+  func.return
+}
+
+// -----
+
 func.func @attention_sizes(%x: tensor<3x5x4xf32>, %y: tensor<3x6x4xf32>) {
   // expected-error @+1 {{there is no attention of [3, 5, 4], [3, 6, 4] and [3, 6, 4]}}
   %0 = cpu.attention %x, %y, %y query_axes [0, 1, 2] key_axes [0, 1, 2] value_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x4xf32>

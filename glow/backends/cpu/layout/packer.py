@@ -130,6 +130,13 @@ class Packer(Protocol):
         """
         ...
 
+    def panel_width(self, weights: Array, rows: int) -> int:
+        """The columns in a panel of `cpu.indexed_matmul`; 0 where there is no kernel.
+
+        weights [E, K, N], each matrix of which is multiplied with some of the rows.
+        """
+        ...
+
     def int8_conv2d(
         self,
         weights: Array,

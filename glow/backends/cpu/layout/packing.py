@@ -157,6 +157,14 @@ class TargetPacker(Int8Packer):
         """
         return choose(self._matmul_spec(weights, rows, widens, wide=wide), self.target)
 
+    def panel_width(self, weights: Array, rows: int) -> int:
+        """The columns in a panel of `cpu.indexed_matmul`."""
+        # Few networks have products with one of several matrices.
+        from glow.backends.cpu.kernels.matmul.indexed_matmul import panel_width
+
+        matrices, depth, columns = weights.shape
+        return panel_width(rows, columns, depth, matrices, self.target)
+
     def _matmul_spec(
         self, weights: Array, rows: int, widens: bool = False, *, wide: bool = False
     ) -> MatmulSpec:

@@ -179,10 +179,16 @@ def _axes(rank: int, turned: bool) -> tuple[int, ...]:
 
 
 def matmul(layout: Layout, op: Operation) -> None:
-    """Replace a product with a constant matrix and the bias that follows it, or of computed
-    matrices.
+    """Replace a product with a constant matrix and the bias that follows it, with constant
+    matrices that are picked for its rows, or of computed matrices.
     """
     assert isinstance(op, glow.MatmulOp)
+    if any(isinstance(operand.owner, glow.GatherOp) for operand in (op.lhs, op.rhs)):
+        # Few networks pick matrices.
+        from glow.backends.cpu.layout.indexed_products import indexed_matmul
+
+        if indexed_matmul(layout, op):
+            return
     if op.transpose_lhs is not None or op.transpose_rhs is not None:
         _as_batch_matmul(op)
         return

@@ -53,6 +53,10 @@ class RowPacker(TargetPacker):
         """No: images are padded with bytes."""
         return False
 
+    def panel_width(self, weights: Array, rows: int) -> int:
+        """None: matrices are picked, and multiplied then."""
+        return 0
+
     @property
     def widens_bytes(self) -> bool:
         """No: tensor cores take bytes."""

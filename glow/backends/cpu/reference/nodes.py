@@ -47,6 +47,7 @@ from glow.interpreter.convolution import convolve, fold_windows
 from glow.interpreter.dynamic_quantization import per_row_quantize, row_range
 from glow.interpreter.normalization import local_response_norm, normalized, softmax
 from glow.interpreter.scalar_functions import Function
+from glow.interpreter.shape import check_indices
 
 Packing: TypeAlias = Callable[[Attributes, Array, Array], Array]
 """`packing(attributes, input, weights)`: the flat array that a node reads, of plain
@@ -243,6 +244,22 @@ def run_batch_matmul(
     return apply_epilogue(op, total, epilogue_operands)
 
 
+def run_indexed_matmul(
+    op: GlowOp, rows: Array, weights: Array, indices: Array
+) -> Array:
+    """`cpu.indexed_matmul`."""
+    columns = op.attributes_view().int("columns")
+    matrices, _, depth, _ = weights.shape
+    check_indices(indices, 0, matrices)
+    places = np.mod(indices.astype(np.int64), matrices)
+    result = np.zeros((len(rows), columns), np.float64)
+    for number in np.unique(places):
+        matrix = exact(weights[number]).transpose(1, 0, 2).reshape(depth, -1)
+        named = places == number
+        result[named] = exact(rows[named]) @ matrix[:, :columns]
+    return result
+
+
 def run_int8_batch_matmul(
     op: GlowOp, lhs: Array, rhs: Array, points: Array, *epilogue_operands: Array
 ) -> Array:
@@ -352,6 +369,7 @@ def cpu_functions(
         cpu.BlockQuantizeOp: block_quantized.run_quantize,
         cpu.AttentionOp: run_cpu_attention,
         cpu.BatchMatmulOp: run_batch_matmul,
+        cpu.IndexedMatmulOp: run_indexed_matmul,
         cpu.StrassenCombinationsOp: run_strassen_combinations,
         cpu.PerRowQuantizeOp: per_row_quantize,
         cpu.SoftmaxOp: run_softmax,

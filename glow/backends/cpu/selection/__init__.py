@@ -51,6 +51,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         cpu.Int8BlockQuantizedMatmulOp,
         cpu.AttentionOp,
         cpu.BatchMatmulOp,
+        cpu.IndexedMatmulOp,
         cpu.StrassenCombinationsOp,
         cpu.StrassenMatmulOp,
         glow.FullyConnectedOp,

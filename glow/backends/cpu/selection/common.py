@@ -47,6 +47,14 @@ def known_numbers(buffer: SSAValue) -> npt.NDArray[np.int64] | None:
     return None if name is None else weights_of(owner)[name].astype(np.int64)
 
 
+def are_inside(places: SSAValue, extent: int) -> bool:
+    """Whether all numbers of a buffer are known, and in [0, extent)."""
+    numbers = known_numbers(places)
+    if numbers is None:
+        return False
+    return bool(np.all(numbers >= 0)) and bool(np.all(numbers < extent))
+
+
 def stored_number(buffer: SSAValue, number: float) -> float:
     """What kernels write for a number: the byte that holds one of a type of storage."""
     element = element_of(buffer)

@@ -38,10 +38,14 @@ from glow.backends.cpu.kernels.strassen.linear_combinations import (
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import (
+    are_inside,
     checked,
     epilogue_of,
     invoke,
+    is_unsigned,
+    reporting,
     require_f32,
+    stored_element,
 )
 from glow.backends.cpu.selection.elementwise import fill
 from glow.backends.cpu.selection.plain import multiply_add
@@ -90,6 +94,34 @@ def _block_quantized(op: instr.InstructionOp, target: Target) -> Sequence[Invoca
     spec = checked(op, spec, kernel.BlockQuantizedSpec.wrong_config, target)
     label = op.name.rsplit(".", maxsplit=1)[-1]
     return invoke(label, spec, build_block_quantized, [op.outs[0], *op.ins])
+
+
+def _indexed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    from glow.backends.cpu.kernels.matmul import indexed_matmul as kernel
+    from glow.backends.cpu.kernels.movement.gather import is_whole_table
+
+    source, weights, indices = op.ins
+    matrices, _, depth, width = shape_of(weights)
+    if width % target.lanes(32):
+        raise GlowError(
+            f"{op.name} cannot have panels of {width} columns: the target's registers have "
+            f"{target.lanes(32)}",
+            node=node_name(op),
+        )
+    index, inside = stored_element(indices), are_inside(indices, matrices)
+    spec = kernel.IndexedMatmulSpec(
+        shape_of(source)[0],
+        op.attributes_view().int("columns"),
+        depth,
+        matrices,
+        width,
+        index,
+        is_unsigned(indices),
+        reports=not inside and not is_whole_table(index, matrices),
+    )
+    return (reporting if spec.reports else invoke)(
+        "indexed_matmul", spec, kernel.build_indexed_matmul, [op.outs[0], *op.ins]
+    )
 
 
 def _strassen_combinations(
@@ -293,6 +325,7 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     cpu.Int8BlockQuantizedMatmulOp: _block_quantized,
     cpu.AttentionOp: _attention,
     cpu.BatchMatmulOp: _batch_matmul,
+    cpu.IndexedMatmulOp: _indexed,
     cpu.StrassenCombinationsOp: _strassen_combinations,
     cpu.StrassenMatmulOp: _strassen,
     glow.FullyConnectedOp: _fully_connected,

@@ -34,6 +34,7 @@ from glow.backends.cpu.kernels.movement.transpose import (
 )
 from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import (
+    are_inside,
     invoke,
     is_unsigned,
     known_numbers,
@@ -158,7 +159,7 @@ def _gather(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     if inner == 1 and 1 < repeats <= MAX_REPEATS:
         spec = RepeatSpec(outer, extent, repeats, stored_element(source))
         return invoke("repeat", spec, build_repeat, [op.outs[0], source])
-    index, inside = stored_element(indices), _are_inside(indices, extent)
+    index, inside = stored_element(indices), are_inside(indices, extent)
     spec = GatherSpec(
         outer,
         extent,
@@ -253,7 +254,7 @@ def _sample(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         *table[-2:],
         shared=len(table) == MATRIX_AXES,
         largest=attributes.has("largest"),
-        inside=_are_inside(places, shape[axis]),
+        inside=are_inside(places, shape[axis]),
         element=stored_element(source),
         place=stored_element(places),
     )
@@ -261,14 +262,6 @@ def _sample(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 MATRIX_AXES = 2
-
-
-def _are_inside(places: SSAValue, extent: int) -> bool:
-    """Whether all numbers of a buffer are known, and in [0, extent)."""
-    numbers = known_numbers(places)
-    if numbers is None:
-        return False
-    return bool(np.all(numbers >= 0)) and bool(np.all(numbers < extent))
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {

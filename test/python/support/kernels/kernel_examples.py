@@ -38,6 +38,10 @@ from glow.backends.cpu.kernels.elementwise.kernel import (
 )
 from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.indexed_matmul import (
+    IndexedMatmulSpec,
+    build_indexed_matmul,
+)
 from glow.backends.cpu.kernels.matmul.matmul import build_matmul
 from glow.backends.cpu.kernels.matmul.matmul_spec import MatmulSpec
 from glow.backends.cpu.kernels.movement.gather import (
@@ -321,6 +325,9 @@ PRODUCTS: dict[str, BuildKernel] = {
     "batch matmul": batch_matmul(6, 17, 16),
     "batch matmul transposed": batch_matmul(6, 17, 16, transposed_b=True),
     "batch matmul of rows": batch_matmul(1, 21, 50, transposed_b=True),
+    "indexed matmul": lambda: build_indexed_matmul(
+        IndexedMatmulSpec(7, 20, 5, 3, LANES, reports=True), TARGET
+    ),
     **ATTENTION,
     "recurrence": recurrence(1, 33),
     "recurrence of rows": recurrence(3, 32),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 from math import erf
+from typing import Literal
 
 import numpy as np
 import pytest
