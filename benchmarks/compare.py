@@ -231,7 +231,7 @@ def write_network(network: str, folder: Path) -> None:
         operators = OPERATOR_NETWORKS[network]()
         (folder / OPERATORS).write_bytes(operators.SerializeToString())
     if network in TRANSFORMER_NETWORKS:
-        from benchmarks.networks.transformers import optimize
+        from benchmarks.peers.ort_transformers import optimize
 
         optimized = optimize(folder / MODEL, TRANSFORMER_NETWORKS[network])
         if optimized is not None:

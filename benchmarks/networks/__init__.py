@@ -15,6 +15,7 @@ from onnx import ModelProto
 
 from benchmarks.networks import (
     bert,
+    experts,
     few_bits,
     grouped,
     light,
@@ -70,6 +71,8 @@ WIDER_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "dilated": spatial.build_dilated,
     "video": spatial.build_video,
     "graph_sage": spatial.build_sage,
+    "experts_prefill": partial(experts.build, experts.PREFILL),
+    "experts_decode": partial(experts.build, experts.DECODE),
 }
 """Kinds of networks that the tables of docs/performance.md lack."""
 
@@ -131,5 +134,6 @@ TINY_WIDER_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "dilated": partial(spatial.build_dilated, spatial.TINY_DILATED),
     "video": partial(spatial.build_video, spatial.TINY_VIDEO),
     "graph_sage": partial(spatial.build_sage, spatial.TINY_SAGE),
+    "experts_prefill": partial(experts.build, experts.TINY),
 }
 """Those of `WIDER_NETWORKS` small enough for a test."""

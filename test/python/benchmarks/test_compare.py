@@ -18,8 +18,8 @@ from benchmarks.networks import (
     evaluate_reference,
     make_inputs,
     quantized,
-    transformers,
 )
+from benchmarks.peers import ort_transformers
 from benchmarks.peers.client import Array, Server, ServerError
 from benchmarks.peers.contestants import Contest
 from benchmarks.result import Result, largest_error
@@ -199,7 +199,7 @@ def test_transformers_are_optimized_for_onnx_runtime(tmp_path: Path) -> None:
     model = TINY_NETWORKS["bert"]()
     np.savez(tmp_path / "inputs.npz", allow_pickle=False, **make_inputs(model))
     (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
-    optimized = transformers.optimize(tmp_path / "model.onnx", bert.TINY)
+    optimized = ort_transformers.optimize(tmp_path / "model.onnx", bert.TINY)
     assert optimized is not None
     kinds = {node.op_type for node in optimized.graph.node}
     assert {"Attention", "BiasGelu", "SkipLayerNormalization"} <= kinds
