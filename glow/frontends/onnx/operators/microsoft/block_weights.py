@@ -39,7 +39,7 @@ def matmul_n_bits(node: OnnxNode) -> Value:
     blocks = -(-inner // block)
     scales = _sized(node, 2, "scales", (columns, blocks))
     packed = _sized(node, 1, "weights", (columns, blocks, -(-block * bits // 8)))
-    codes = _unpacked(packed.reshape(columns, -1), bits)[:, :inner]
+    codes = unpacked(packed.reshape(columns, -1), bits)[:, :inner]
     floats = node.has(4) or (node.has(3) and node.constant(3, "").dtype != np.uint8)
     make = _block_floats if floats else _block_weights
     return _product(node, make(node, codes, scales, bits), 5)
@@ -81,7 +81,7 @@ def _zero_points(node: OnnxNode, scales: Array, bits: int) -> Bytes:
     """[N, blocks] of zero points that have as many bits as the codes."""
     columns, blocks = scales.shape
     packed = _sized(node, 3, "zero points", (columns, -(-blocks * bits // 8)))
-    return _unpacked(packed, bits)[:, :blocks]
+    return unpacked(packed, bits)[:, :blocks]
 
 
 def _stored(codes: Bytes, bits: int, name: str, *, centred: bool) -> Constant:
@@ -175,11 +175,11 @@ def _table(node: OnnxNode, index: int, bits: int, *, centred: bool) -> Constant:
     if array.dtype != np.uint8:
         return Constant(array, name)
     *outer, width = array.shape
-    codes = _unpacked(array.reshape(-1, width), bits).reshape(*outer, -1)
+    codes = unpacked(array.reshape(-1, width), bits).reshape(*outer, -1)
     return _stored(codes, bits, name, centred=centred)
 
 
-def _unpacked(packed: Array, bits: int) -> Bytes:
+def unpacked(packed: Array, bits: int) -> Bytes:
     """[N, bytes] as [N, elements]; the first is in the lowest bits."""
     whole: Bytes = packed.astype(np.uint8)
     parts = [

@@ -27,6 +27,7 @@ from glow.dialects.glow import (
     SigmoidOp,
     TanhOp,
 )
+from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.operators.normalization import normalized
@@ -137,12 +138,13 @@ def gelu(node: OnnxNode) -> Value:
 @contrib_op("FastGelu")
 def fast_gelu(node: OnnxNode) -> Value:
     """GELU's approximation by tanh, of the input plus a bias: x * sigmoid(2 * inner)."""
-    x = _biased(node)
-    cube = node.emit(MulOp, node.emit(MulOp, x, x), x)
-    cubic = node.emit(MulOp, cube, node.number(0.044715, x))
-    inner = node.emit(AddOp, x, cubic)
-    gate = node.emit(MulOp, inner, node.number(2 * np.sqrt(2 / np.pi), x))
-    return node.emit(MulOp, x, node.emit(SigmoidOp, gate))
+    return tanh_gelu(Expression(node, _biased(node))).value
+
+
+def tanh_gelu(x: Expression) -> Expression:
+    """x * sigmoid(2 * inner), which is x / 2 * (1 + tanh(inner))."""
+    inner = x + x * x * x * 0.044715
+    return x * (inner * (2 * np.sqrt(2 / np.pi))).apply(SigmoidOp)
 
 
 @contrib_op("QuickGelu")
