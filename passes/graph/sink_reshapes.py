@@ -3,7 +3,9 @@
 | before                          | after                                           |
 |---------------------------------|-------------------------------------------------|
 | `relu(reshape(x))`              | `reshape(relu(x))`: the producer absorbs it     |
+| `softmax(reshape(x) * 0.5)`     | `softmax(reshape(x * 0.5))`, for a single number |
 | `batch_norm(reshape(x))`        | `reshape(batch_norm(x))`, where channels stay   |
+| `reshape(softmax(reshape(x)))`  | `softmax(x)`, of x's shape and rows             |
 | `relu(tile(x))`, of broadcast   | `tile(relu(x))`: fewer elements                 |
 | `slice(relu(x))`, one reader    | `relu(slice(x))`: fewer elements                |
 | `slice(batch_norm(x))`          | `batch_norm(slice(x))`, where channels stay     |
@@ -72,6 +74,43 @@ def below_batch_norm(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     operands = [move.input, *op.inputs[1:]]
     normalized = builder.create(type(op), operands, attributes_of(op))
     return builder.reshape(normalized, shape_of(op.results[0]))
+
+
+def below_number(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """`reshape(x * c)` for `reshape(x) * c` of scores, where c is a single number."""
+    reader = op.results[0].get_user_of_unique_use()
+    if not isinstance(reader, glow.SoftmaxOp):
+        return None
+    moves = [isinstance(value.owner, glow.ReshapeOp) for value in op.inputs]
+    if moves.count(True) != 1 or not isinstance(op, glow.BinaryOp):
+        return None
+    at = moves.index(True)
+    move, number = op.inputs[at].owner, op.inputs[1 - at]
+    is_number = isinstance(number.owner, glow.SplatOp) and not shape_of(number)
+    if not is_number or not op.inputs[at].has_one_use():
+        return None
+    assert isinstance(move, glow.ReshapeOp)
+    operands = [number, number]
+    operands[at] = move.input
+    result = tensor_type(shape_of(move.input), element_type(op.results[0]))
+    moved = builder.create(type(op), operands, attributes_of(op), types=[result])
+    return builder.reshape(moved, shape_of(op.results[0]))
+
+
+def below_softmax(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """`reshape(softmax(x))` for `softmax(reshape(x))` of the same rows, where x's shape returns."""
+    move, shape = op.inputs[0].owner, shape_of(op.inputs[0])
+    if not isinstance(move, glow.ReshapeOp) or not op.inputs[0].has_one_use():
+        return None
+    back, before = op.results[0].get_user_of_unique_use(), shape_of(move.input)
+    if not isinstance(back, glow.ReshapeOp) or shape_of(back.result) != before:
+        return None
+    axis = op.attributes_view().int("axis")
+    if axis != len(shape) - 1 or before[-1:] != shape[-1:]:
+        return None
+    attributes = {**attributes_of(op), "axis": len(before) - 1}
+    result = builder.create(type(op), [move.input], attributes)
+    return builder.reshape(result, shape)
 
 
 def _type_of(op: NodeOp) -> TensorType[Attribute]:
@@ -213,6 +252,8 @@ class SinkReshapesPass(RewritePass):
     preserves = VALUES  # a product on other axes may be summed in another order
     rewrites = {
         **dict.fromkeys(FUNCTIONS, (below_function,)),
+        **dict.fromkeys(glow.BINARY, (below_number,)),
+        glow.SoftmaxOp: (below_softmax,),
         glow.BatchNormOp: (below_batch_norm,),
         glow.ReshapeOp: (merge, layer_of_all_axes),
         glow.SliceOp: (slice_first,),

@@ -109,3 +109,18 @@ func.func @merge(%x: tensor<2x6xf32>) -> tensor<3x4xf32> {
   %y = glow.reshape %0 : tensor<3x4xf32>
   func.return %y : tensor<3x4xf32>
 }
+
+// Scores of attention on other axes than its products.
+// CHECK-LABEL: func.func @scores(
+// CHECK-NEXT: %c = glow.splat 5.000000e-01 : tensor<f32>
+// CHECK-NEXT: %0 = glow.mul %x, %c : tensor<6x5x7xf32>
+// CHECK-NEXT: %1 = glow.softmax %0 axis 2 : tensor<6x5x7xf32>
+// CHECK-NEXT: func.return %1 : tensor<6x5x7xf32>
+func.func @scores(%x: tensor<6x5x7xf32>) -> tensor<6x5x7xf32> {
+  %c = glow.splat 0.5 : tensor<f32>
+  %0 = glow.reshape %x : tensor<2x3x5x7xf32>
+  %1 = glow.mul %0, %c : tensor<2x3x5x7xf32>
+  %2 = glow.softmax %1 axis 3 : tensor<2x3x5x7xf32>
+  %3 = glow.reshape %2 : tensor<6x5x7xf32>
+  func.return %3 : tensor<6x5x7xf32>
+}

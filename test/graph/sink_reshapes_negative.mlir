@@ -64,3 +64,21 @@ func.func @layers_that_stay(%x: tensor<2x5x3xf32>) -> (tensor<4x10xf32>, tensor<
   %5 = glow.reshape %4 : tensor<2x5x4xf32>
   func.return %2, %5, %4 : tensor<4x10xf32>, tensor<2x5x4xf32>, tensor<10x4xf32>
 }
+
+// Other rows, another axis, numbers that are no single one, a mask that has the axes.
+// CHECK-LABEL: func.func @other_rows(
+// CHECK: %[[R:.*]] = glow.reshape %x : tensor<3x4xf32>
+// CHECK-NEXT: glow.softmax %[[R]] axis 1 : tensor<3x4xf32>
+// CHECK: %[[S:.*]] = glow.reshape %x : tensor<1x2x6xf32>
+// CHECK-NEXT: glow.softmax %[[S]] axis 1 : tensor<1x2x6xf32>
+// CHECK: %[[T:.*]] = glow.reshape %x : tensor<2x1x6xf32>
+// CHECK-NEXT: glow.mul %[[T]], %m : tensor<2x1x6xf32>
+func.func @other_rows(%x: tensor<2x6xf32>, %m: tensor<2x1x6xf32>) -> (tensor<3x4xf32>, tensor<1x2x6xf32>, tensor<2x1x6xf32>) {
+  %0 = glow.reshape %x : tensor<3x4xf32>
+  %1 = glow.softmax %0 axis 1 : tensor<3x4xf32>
+  %2 = glow.reshape %x : tensor<1x2x6xf32>
+  %3 = glow.softmax %2 axis 1 : tensor<1x2x6xf32>
+  %4 = glow.reshape %x : tensor<2x1x6xf32>
+  %5 = glow.mul %4, %m : tensor<2x1x6xf32>
+  func.return %1, %3, %5 : tensor<3x4xf32>, tensor<1x2x6xf32>, tensor<2x1x6xf32>
+}
