@@ -62,3 +62,18 @@ func.func @others(%x: tensor<1x1x2x2x16xui8>, %y: tensor<1x1x2x2x16xi16>) -> (te
   %h = glow.mul %g, %4 : tensor<1x16x1x1xf32>
   func.return %c, %f, %h : tensor<1x16x1x1xf32>, tensor<1x16x1x1xf32>, tensor<1x16x1x1xf32>
 }
+
+// In the plain layout each number of a pool is computed by itself: images of floats are packed for
+// it, but not for means of planes, or where they would fill less than half of their blocks.
+// CHECK-LABEL: func.func @plain(
+// CHECK: %[[P:.*]] = cpu.pack %x lanes 16 : tensor<1x1x6x6x16xf32>
+// CHECK-NEXT: %[[M:.*]] = glow.max_pool2d %[[P]] kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x1x6x6x16xf32>
+// CHECK-NEXT: cpu.unpack %[[M]] channels 8 : tensor<1x8x6x6xf32>
+// CHECK: glow.avg_pool2d %x kernel [6, 6] : tensor<1x8x1x1xf32>
+// CHECK: glow.avg_pool2d %y kernel [2, 2] : tensor<1x7x5x5xf32>
+func.func @plain(%x: tensor<1x8x6x6xf32>, %y: tensor<1x7x6x6xf32>) -> (tensor<1x8x6x6xf32>, tensor<1x8x1x1xf32>, tensor<1x7x5x5xf32>) {
+  %0 = glow.max_pool2d %x kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x8x6x6xf32>
+  %1 = glow.avg_pool2d %x kernel [6, 6] : tensor<1x8x1x1xf32>
+  %2 = glow.avg_pool2d %y kernel [2, 2] : tensor<1x7x5x5xf32>
+  func.return %0, %1, %2 : tensor<1x8x6x6xf32>, tensor<1x8x1x1xf32>, tensor<1x7x5x5xf32>
+}

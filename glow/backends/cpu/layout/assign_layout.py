@@ -75,8 +75,10 @@ def conv_transpose(layout: Layout, op: Operation) -> None:
 
 
 def layer_norm(layout: Layout, op: Operation) -> None:
-    """A normalization of rows, or what that of pixels in blocks is lowered to."""
+    """A normalization of rows, of groups in blocks, or what that of pixels there is lowered to."""
     assert isinstance(op, glow.LayerNormOp)
+    if image_norm.normalize_groups(op):
+        return
     if not image_norm.is_of_pixels(op, layout.lanes):
         rows.layer_norm(layout, op)
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
@@ -49,11 +50,24 @@ def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
 
 
 def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
-    """A pool over the plane."""
-    source = blocked_source(op.operands[0])
+    """A pool over the plane: in the plain layout each number is computed by itself."""
+    builder, source = NodeBuilder(op), blocked_source(op.operands[0])
+    if source is None and _is_packed_for_pool(layout, op):
+        source = layout.blocked(builder, op.operands[0])
     if source is None:
         return None
-    return NodeBuilder(op).create(type(op), [source], attributes_of(op))
+    return builder.create(type(op), [source], attributes_of(op))
+
+
+def _is_packed_for_pool(layout: Layout, op: NodeOp) -> bool:
+    """Whether it takes less time to pack an image of floats than to pool it as it is.
+
+    Whole planes are rows; few channels leave most of their blocks empty.
+    """
+    image, result = op.operands[0], op.results[0]
+    is_plane = prod(shape_of(result)[PLANE[0] :]) <= 1
+    fills = layout.lanes > 1 and 2 * shape_of(image)[1] >= layout.lanes
+    return fills and not is_plane and element_type(image) == f32
 
 
 def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
