@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TypeVar
 
 from xdsl.context import Context
@@ -28,8 +29,6 @@ from xdsl.passes import ModulePass
 from glow.backends.cpu.layout import (
     convolution,
     image_norm,
-    integer_pools,
-    integer_products,
     products,
     recurrent,
     rows,
@@ -61,6 +60,12 @@ from glow.passes.rewriting.node_builder import erase_dead_nodes
 from glow.passes.rewriting.operations import all_operations
 from glow.tuning import choices
 
+OperationType = TypeVar("OperationType", bound=Operation)
+
+Conversion = Callable[[Layout, Operation], None]
+
+LAYOUTS = "glow.backends.cpu.layout"
+
 
 def conv_transpose(layout: Layout, op: Operation) -> None:
     """A transposed convolution with computed weights, or what it is lowered to."""
@@ -85,6 +90,15 @@ def layer_norm(layout: Layout, op: Operation) -> None:
     _convert_lowered(layout, op, image_norm.normalize_pixels)
 
 
+def _loaded_for(module: str, function: str) -> Conversion:
+    """A conversion that networks with the node load."""
+
+    def convert(layout: Layout, op: Operation) -> None:
+        getattr(import_module(f"{LAYOUTS}.{module}"), function)(layout, op)
+
+    return convert
+
+
 def _convert_lowered(
     layout: Layout, op: OperationType, lower: Callable[[OperationType], None]
 ) -> None:
@@ -100,17 +114,15 @@ def _convert_lowered(
         lowered = following
 
 
-OperationType = TypeVar("OperationType", bound=Operation)
-
-CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
+CONVERSIONS: dict[type[Operation], Conversion] = {
     glow.Conv2dOp: convolution.conv2d,
     glow.ConvTranspose2dOp: conv_transpose,
     glow.FullyConnectedOp: products.fully_connected,
     glow.MatmulOp: products.matmul,
     **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent.recurrent),
-    glow.Conv2dIntegerOp: integer_products.conv2d_integer,
-    glow.MatmulIntegerOp: integer_products.matmul_integer,
-    glow.AvgPool2dOp: integer_pools.average_pool,
+    glow.Conv2dIntegerOp: _loaded_for("integers.products", "conv2d_integer"),
+    glow.MatmulIntegerOp: _loaded_for("integers.products", "matmul_integer"),
+    glow.AvgPool2dOp: _loaded_for("integers.pools", "average_pool"),
     glow.SoftmaxOp: rows.softmax,
     glow.LayerNormOp: layer_norm,
 }

@@ -125,9 +125,18 @@ class Layout:
             return source
         key = (value, builder.anchor.parent)
         if key not in self._packed:
-            packed = builder.node(cpu.PackOp, value, lanes=self.lanes)
-            self._packed[key] = packed
+            self._packed[key] = self._pack(builder, value)
         return self._packed[key]
+
+    def _pack(self, builder: NodeBuilder, value: SSAValue) -> SSAValue:
+        if isinstance(value.owner, glow.ReshapeOp | glow.TransposeOp):
+            # Loaded by networks with rows that become images.
+            from glow.backends.cpu.layout.blocks_of_tokens import blocks_of
+
+            blocks = blocks_of(builder, value, self.lanes)
+            if blocks is not None:
+                return blocks
+        return builder.node(cpu.PackOp, value, lanes=self.lanes)
 
     def blocked_operand(
         self, builder: NodeBuilder, value: SSAValue, channels: int

@@ -50,7 +50,7 @@ from glow.backends.cpu.layout.conv_shape import (
     plain_spec,
     winograd_spec,
 )
-from glow.backends.cpu.layout.int8_packing import Int8Packer, packed
+from glow.backends.cpu.layout.integers.packing import Int8Packer, packed
 from glow.backends.cpu.tiling.int8_tile import product_step
 from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of

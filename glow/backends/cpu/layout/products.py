@@ -178,6 +178,25 @@ def _axes(rank: int, turned: bool) -> tuple[int, ...]:
     return (*axes[:-2], axes[-1], axes[-2]) if turned else axes
 
 
+def _of_tokens(op: glow.MatmulOp) -> glow.MatmulOp:
+    """A product that reads an image's channels as columns: of rows of channels, if in blocks."""
+    if op.transpose_lhs is None or op.transpose_rhs is not None:
+        return op
+    if constant_value(op.rhs) is None or op.predicate is not None:
+        return op
+    # Loaded by networks with images that become rows.
+    from glow.backends.cpu.layout.tokens import tokens_of
+
+    builder = NodeBuilder(op)
+    tokens = tokens_of(builder, op.lhs)
+    if tokens is None or shape_of(tokens)[:-1] != shape_of(op.result)[:-1]:
+        return op
+    product = builder.insert(glow.MatmulOp.build_node([tokens, op.rhs]))
+    assert isinstance(product, glow.MatmulOp)
+    builder.replace(product.result)
+    return product
+
+
 def matmul(layout: Layout, op: Operation) -> None:
     """Replace a product with a constant matrix and the bias that follows it, with constant
     matrices that are picked for its rows, or of computed matrices.
@@ -189,6 +208,7 @@ def matmul(layout: Layout, op: Operation) -> None:
 
         if indexed_matmul(layout, op):
             return
+    op = _of_tokens(op)
     if op.transpose_lhs is not None or op.transpose_rhs is not None:
         _as_batch_matmul(op)
         return

@@ -216,6 +216,18 @@ def sample(layout: Layout, op: NodeOp) -> SSAValue | None:
     return NodeBuilder(op).create(glow.SampleOp, operands, attributes_of(op))
 
 
+def transpose(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Channels that become the last axis."""
+    rows = op.inputs[0]
+    image = rows.owner.input if isinstance(rows.owner, glow.ReshapeOp) else rows
+    if blocked_source(image) is not None:
+        # Loaded by networks with images that become rows.
+        from glow.backends.cpu.layout.tokens import channels_last
+
+        channels_last(op)
+    return None
+
+
 CHANNELS = (1,)
 """The axes of a reduction over channels."""
 
@@ -238,6 +250,7 @@ RULES: dict[type[NodeOp], Rule] = {
     glow.PadOp: pad,
     glow.GatherOp: gather,
     glow.SampleOp: sample,
+    glow.TransposeOp: transpose,
 }
 
 

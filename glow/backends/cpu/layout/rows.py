@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.layout.int8_products import U8
+from glow.backends.cpu.layout.integers.int8_products import U8
 from glow.backends.cpu.layout.layout import Layout, is_f32
 from glow.backends.cpu.layout.propagation import propagate
 from glow.dialects import glow

@@ -21,7 +21,7 @@ from glow.backends.cpu.layout.convolution import (
     is_blocked,
     is_depthwise,
 )
-from glow.backends.cpu.layout.integer_products import Product, product_of
+from glow.backends.cpu.layout.integers.products import Product, product_of
 from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow
 from glow.dialects.node import shape_of, tensor_type

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.layout.int8_products import U8, convert
+from glow.backends.cpu.layout.integers.int8_products import U8, convert
 from glow.backends.cpu.layout.layout import Layout, blocked_source
 from glow.backends.cpu.layout.propagation import propagate
 from glow.dialects import glow

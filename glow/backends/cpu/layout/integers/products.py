@@ -21,7 +21,7 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
 from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
-from glow.backends.cpu.layout.int8_products import convert, int8_matmul
+from glow.backends.cpu.layout.integers.int8_products import convert, int8_matmul
 from glow.backends.cpu.layout.layout import (
     Layout,
     blocked_source,
