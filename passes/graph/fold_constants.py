@@ -118,7 +118,7 @@ def in_budget(op: NodeOp, growth: int = MAX_GROWTH) -> bool:
         for size, value in zip(sizes, op.inputs, strict=True)
         if isinstance(value.owner, glow.ConstantOp)
     ]
-    produced = sum(prod(shape_of(result)) for result in op.results)
+    produced = max((prod(shape_of(result)) for result in op.results), default=0)
     # A splat takes no memory until a node that is not cheap reads it.
     read = 0 if type(op) in CHEAP else sum(sizes) - sum(stored)
     return max(produced, read) <= max(sum(stored), growth)

@@ -72,3 +72,13 @@ func.func @in_budget() -> (tensor<1x1x118x118xf32>, tensor<64x64xf32>) {
   %1 = glow.matmul %c, %d : tensor<64x64xf32>
   func.return %0, %1 : tensor<1x1x118x118xf32>, tensor<64x64xf32>
 }
+
+// The largest result counts: a scale and a zero point beside it are not growth.
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-NOT: glow.dynamic_quantize
+// CHECK: func.return
+func.func @dynamic() -> (tensor<300x300xui8>, tensor<f32>, tensor<ui8>) {
+  %w = glow.constant dense<2.0> : tensor<300x300xf32>
+  %0, %1, %2 = glow.dynamic_quantize %w : tensor<300x300xui8>, tensor<f32>, tensor<ui8>
+  func.return %0, %1, %2 : tensor<300x300xui8>, tensor<f32>, tensor<ui8>
+}
