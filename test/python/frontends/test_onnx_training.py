@@ -81,6 +81,17 @@ def test_dropout_by_a_mode_that_is_computed(constants):
         assert found.all()
 
 
+def test_masks_that_are_too_large_need_a_mode_that_is_known():
+    x = np.zeros((2**12, 2**13), np.float32)
+    feeds = {"x": x, "ratio": np.array(0.3, np.float32), "mode": np.array(False)}
+    model = model_of("Dropout", feeds, ["y"], ("ratio",))
+    with pytest.raises(glow.GlowError, match="fix what says its mode, by --value"):
+        glow.compile(model)
+    assert (
+        glow.compile(model, input_values={"mode": np.array(False)})(x).shape == x.shape
+    )
+
+
 @pytest.mark.parametrize(("opset", "attributes"), [(9, {}), (14, {"training_mode": 1})])
 def test_batch_normalization_by_the_batch(opset, attributes):
     """Before opset 14, more than one result means training."""
