@@ -129,7 +129,8 @@ class Layout:
         return self._packed[key]
 
     def _pack(self, builder: NodeBuilder, value: SSAValue) -> SSAValue:
-        if isinstance(value.owner, glow.ReshapeOp | glow.TransposeOp):
+        is_moved = isinstance(value.owner, glow.ReshapeOp | glow.TransposeOp)
+        if is_moved and self.packer.blocks_are_registers:
             # Loaded by networks with rows that become images.
             from glow.backends.cpu.layout.blocks_of_tokens import blocks_of
 

@@ -54,6 +54,11 @@ class Packer(Protocol):
         ...
 
     @property
+    def blocks_are_registers(self) -> bool:
+        """Whether a block is moved at once, so that it is worth to have images in blocks."""
+        ...
+
+    @property
     def merges_columns(self) -> bool:
         """Whether a first layer of bytes takes the columns of its kernel as channels."""
         ...

@@ -157,6 +157,11 @@ class TargetPacker(Int8Packer):
         """
         return choose(self._matmul_spec(weights, rows, widens, wide=wide), self.target)
 
+    @property
+    def blocks_are_registers(self) -> bool:
+        """Whether a block is moved at once; more kernels would not be small."""
+        return not self.target.for_size
+
     def panel_width(self, weights: Array, rows: int) -> int:
         """The columns in a panel of `cpu.indexed_matmul`."""
         # Few networks have products with one of several matrices.

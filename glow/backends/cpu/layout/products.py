@@ -178,11 +178,12 @@ def _axes(rank: int, turned: bool) -> tuple[int, ...]:
     return (*axes[:-2], axes[-1], axes[-2]) if turned else axes
 
 
-def _of_tokens(op: glow.MatmulOp) -> glow.MatmulOp:
+def _of_tokens(layout: Layout, op: glow.MatmulOp) -> glow.MatmulOp:
     """A product that reads an image's channels as columns: of rows of channels, if in blocks."""
     if op.transpose_lhs is None or op.transpose_rhs is not None:
         return op
-    if constant_value(op.rhs) is None or op.predicate is not None:
+    is_layer = constant_value(op.rhs) is not None and op.predicate is None
+    if not is_layer or not layout.packer.blocks_are_registers:
         return op
     # Loaded by networks with images that become rows.
     from glow.backends.cpu.layout.tokens import tokens_of
@@ -208,7 +209,7 @@ def matmul(layout: Layout, op: Operation) -> None:
 
         if indexed_matmul(layout, op):
             return
-    op = _of_tokens(op)
+    op = _of_tokens(layout, op)
     if op.transpose_lhs is not None or op.transpose_rhs is not None:
         _as_batch_matmul(op)
         return

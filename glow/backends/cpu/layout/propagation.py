@@ -67,7 +67,8 @@ def _is_packed_for_pool(layout: Layout, op: NodeOp) -> bool:
     image, result = op.operands[0], op.results[0]
     is_plane = prod(shape_of(result)[PLANE[0] :]) <= 1
     fills = layout.lanes > 1 and 2 * shape_of(image)[1] >= layout.lanes
-    return fills and not is_plane and element_type(image) == f32
+    is_wanted = layout.packer.blocks_are_registers and element_type(image) == f32
+    return is_wanted and fills and not is_plane
 
 
 def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
@@ -220,7 +221,7 @@ def transpose(layout: Layout, op: NodeOp) -> SSAValue | None:
     """Channels that become the last axis."""
     rows = op.inputs[0]
     image = rows.owner.input if isinstance(rows.owner, glow.ReshapeOp) else rows
-    if blocked_source(image) is not None:
+    if blocked_source(image) is not None and layout.packer.blocks_are_registers:
         # Loaded by networks with images that become rows.
         from glow.backends.cpu.layout.tokens import channels_last
 

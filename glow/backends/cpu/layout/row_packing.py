@@ -44,6 +44,11 @@ class RowPacker(TargetPacker):
         return False
 
     @property
+    def blocks_are_registers(self) -> bool:
+        """No: each number has a thread, in whatever order."""
+        return False
+
+    @property
     def merges_columns(self) -> bool:
         """No: windows are read as they are."""
         return False

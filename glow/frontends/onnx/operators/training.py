@@ -52,7 +52,9 @@ def dropout(node: OnnxNode) -> Sequence[Value]:
     if mode is None or (isinstance(mode, Constant) and not mode.array.item()):
         return [node.value(0), np.broadcast_to(np.array(True), node.shape(0))]
     x, size = Expression(node, node.value(0)), node.shape(0)
-    advice = "" if isinstance(mode, Constant) else ": fix what says its mode, by --value"
+    advice = (
+        "" if isinstance(mode, Constant) else ": fix what says its mode, by --value"
+    )
     refuse_if(prod(size) > BUDGET, f"a mask of {prod(size)} elements{advice}")
     ratio = node.number(RATIO, x.value)
     ratio = Expression(node, node.value(1) if node.has(1) else ratio).reshape(())
