@@ -192,7 +192,8 @@ class MmaOp(IRDLOperation):
         a, b = tensor_of(self.a), tensor_of(self.b)
         c = sums_of(self.c).fragmented
         element = a.element_type
-        if element not in ELEMENTS or b.element_type != element:
+        are_matrices = len(shape_of(a)) == len(shape_of(b)) == 2
+        if element not in ELEMENTS or b.element_type != element or not are_matrices:
             raise VerifyException(f"{self.name}: no product of {a} and {b}")
         if self.res.type != self.c.type or element_of(c) != ELEMENTS[element]:
             raise VerifyException(f"{self.name}: the sums are of {ELEMENTS[element]}")

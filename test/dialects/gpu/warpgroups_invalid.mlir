@@ -99,3 +99,14 @@ func.func @f(%m: !map, %t: memref<64x32xf32, 3>) {
   %d = nvgpu.warpgroup.generate.descriptor %t, %m : memref<64x32xf32, 3>, !map -> !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf32, 3>>
   func.return
 }
+
+// -----
+
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<2x64x64xbf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xbf16, 3>>
+!sums = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @f(%a: !a, %b: !b, %c: !sums) {
+  // CHECK: no product of memref<2x64x64xbf16, 3
+  %d = nvgpu.warpgroup.mma %a, %b, %c : !a, !b, !sums -> !sums
+  func.return
+}
