@@ -126,3 +126,38 @@ def test_what_is_not_supported_is_named(operator, attributes, message):
     with pytest.raises(glow.GlowError, match=message) as raised:
         glow.compile(model)
     assert len(str(raised.value).splitlines()) == 1
+
+
+def shaped(operator, *shapes):
+    """Rows, logits and what else has the given shapes: bytes and scales by turns, or floats."""
+    inputs: list[np.ndarray | None] = [random(*shape) for shape in SHAPES.values()]
+    for place, shape in enumerate(shapes):
+        whole = operator == "QMoE" and place % 3 == 0
+        draw = codes(1, 8, 8)[:1] if whole else random(1)
+        inputs.append(None if shape is None else np.resize(draw, shape))
+    return inputs
+
+
+@pytest.mark.parametrize(
+    ("operator", "shapes", "attributes", "message"),
+    [
+        ("MoE", [(4, 64, 32)], {}, "two layers of experts need weights"),
+        ("MoE", [(64, 32), None, (4, 32, 64)], {}, "inner sizes must agree"),
+        ("MoE", [(4, 64, 32), None, (4, 32, 64)], {"k": 9}, "no 9 of 4 elements"),
+        ("MoE", [(4, 65, 32), None, (4, 32, 32)], SWIGLU, "65 columns are no gates"),
+        ("QMoE", [(64, 16), (64,), None, (4, 32, 32), (4, 32)], {},
+         r"matrices, not \[64, 32\]"),
+        ("QMoE", [(4, 64, 16), (4, 64), None, (4, 32, 32), (4, 32), None, None, None, None, (12,)],
+         {}, r"zero points of \[24\] do not fit scales of \[4, 64, 1\]"),
+        ("QMoE", [(4, 64, 16), (4, 64), None, (4, 32, 32), (4, 32), None, None, None, None, (4, 3)],
+         {}, r"zero points of \[4, 6\] do not fit"),
+    ],
+)  # fmt: skip
+def test_sizes_that_do_not_fit(operator, shapes, attributes, message):
+    inputs = shaped(operator, *shapes)
+    model, _ = model_of(
+        operator, inputs, range(2, len(inputs)), domain="com.microsoft", **attributes
+    )
+    with pytest.raises(glow.GlowError, match=message) as raised:
+        glow.compile(model)
+    assert len(str(raised.value).splitlines()) == 1

@@ -174,15 +174,14 @@ def _table(node: OnnxNode, index: int, bits: int, *, centred: bool) -> Constant:
     array, name = node.constant(index, "a table"), f"{node.proto.input[index]}.codes"
     if array.dtype != np.uint8:
         return Constant(array, name)
-    *outer, width = array.shape
-    codes = unpacked(array.reshape(-1, width), bits).reshape(*outer, -1)
-    return _stored(codes, bits, name, centred=centred)
+    return _stored(unpacked(array, bits), bits, name, centred=centred)
 
 
 def unpacked(packed: Array, bits: int) -> Bytes:
-    """[N, bytes] as [N, elements]; the first is in the lowest bits."""
+    """[..., bytes] as [..., elements]; the first is in the lowest bits."""
     whole: Bytes = packed.astype(np.uint8)
     parts = [
         whole >> np.uint8(k) & np.uint8((1 << bits) - 1) for k in range(0, 8, bits)
     ]
-    return np.stack(parts, axis=2).reshape(packed.shape[0], -1)
+    *outer, width = packed.shape
+    return np.stack(parts, axis=-1).reshape(*outer, width * len(parts))

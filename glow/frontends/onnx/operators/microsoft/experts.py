@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import f32
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import (
     GatherOp,
+    GeluTanhOp,
     MatmulOp,
     ReduceSumOp,
     ReluOp,
@@ -30,7 +31,6 @@ from glow.dialects.weight_table import Array
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, element_type
 from glow.frontends.onnx.operators.microsoft.block_weights import unpacked
-from glow.frontends.onnx.operators.microsoft.fused import tanh_gelu
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import contrib_op
 
@@ -39,6 +39,9 @@ Floats = npt.NDArray[np.float32]
 SWIGLU = "swiglu"
 INTERLEAVED = 1
 """The `swiglu_fusion` in which gates and what they let through lie in turns."""
+
+MATRICES_RANK = 3
+"""The axes of weights: experts, outputs, inputs."""
 
 ROUTER_WEIGHTS = 14
 """The input of `QMoE` that says the shares of experts apart from what chooses them."""
@@ -98,7 +101,9 @@ def _quantized_layer(node: OnnxNode, index: int, points: int) -> Layer | None:
     usual = node.attr_int("expert_weight_bits", 4)
     bits = node.attr_int(f"fc{index // 3 + 1}_expert_weight_bits", usual) or usual
     refuse_if(bits not in WEIGHT_BITS, f"weights of {bits} bits")
-    codes = _unpacked_rows(node.constant(index, "weights"), bits)
+    codes = unpacked(node.constant(index, "weights"), bits)
+    if codes.ndim != MATRICES_RANK:
+        raise GlowError(f"weights of experts are matrices, not {list(codes.shape)}")
     size = node.attr_int("block_size", 0) or codes.shape[2]
     scales = node.constant(index + 1, "scales").astype(np.float32)
     blocks = -(-codes.shape[2] // size) if size > 0 else 0
@@ -116,12 +121,6 @@ def _quantized_layer(node: OnnxNode, index: int, points: int) -> Layer | None:
     return Layer(held, bias)
 
 
-def _unpacked_rows(packed: Array, bits: int) -> Array:
-    """Codes of the last axis, one in each element."""
-    *outer, width = packed.shape
-    return unpacked(packed.reshape(-1, width), bits).reshape(*outer, -1)
-
-
 def _each(numbers: Array, size: int, codes: Array) -> Floats:
     """A number for each code, of one for each block."""
     return np.repeat(numbers, size, axis=2)[:, :, : codes.shape[2]].astype(np.float32)
@@ -134,14 +133,16 @@ def _zero_points(node: OnnxNode, index: int, bits: int, scales: Array) -> Array:
     """
     if not node.has(index):
         return np.full(scales.shape, 1 << (bits - 1), np.uint8)
-    codes = _unpacked_rows(node.constant(index, "zero points"), bits)
-    if codes.ndim < scales.ndim:
-        codes = codes[:, : scales.shape[1], np.newaxis]
-    if codes[:, :, : scales.shape[2]].shape != scales.shape:
+    codes = unpacked(node.constant(index, "zero points"), bits)
+    sizes = codes.shape
+    if codes.ndim == scales.ndim - 1:
+        codes = codes[..., : scales.shape[1], np.newaxis]
+    codes = codes[..., : scales.shape[2]]
+    if codes.shape != scales.shape:
         raise GlowError(
-            f"zero points of {list(codes.shape)} do not fit scales of {list(scales.shape)}"
+            f"zero points of {list(sizes)} do not fit scales of {list(scales.shape)}"
         )
-    return codes[:, :, : scales.shape[2]]
+    return codes
 
 
 def _shares_of_best(node: OnnxNode) -> tuple[Operand, Operand]:
@@ -191,6 +192,8 @@ def _gated(node: OnnxNode, x: Expression) -> Expression:
         "gates that are not interleaved with what they let through",
     )
     *outer, width = x.shape
+    if width % 2:
+        raise GlowError(f"{width} columns are no gates and as many others")
     sizes, steps = [*outer, width // 2], [*[1] * len(outer), 2]
 
     def every_second(start: int) -> Expression:
@@ -206,7 +209,7 @@ def _gated(node: OnnxNode, x: Expression) -> Expression:
 ACTIVATIONS: Mapping[str, Callable[[OnnxNode, Expression], Expression]] = {
     "identity": lambda _, x: x,
     "relu": lambda _, x: x.apply(ReluOp),
-    "gelu": lambda _, x: tanh_gelu(x),
+    "gelu": lambda _, x: x.apply(GeluTanhOp),
     "silu": lambda _, x: x * x.apply(SigmoidOp),
     SWIGLU: _gated,
 }

@@ -14,6 +14,7 @@ from glow.dialects.glow import (
     EqualOp,
     GatherOp,
     GeluOp,
+    GeluTanhOp,
     GemmOp,
     HardSigmoidOp,
     LayerNormOp,
@@ -27,7 +28,6 @@ from glow.dialects.glow import (
     SigmoidOp,
     TanhOp,
 )
-from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.operators.normalization import normalized
@@ -137,14 +137,8 @@ def gelu(node: OnnxNode) -> Value:
 
 @contrib_op("FastGelu")
 def fast_gelu(node: OnnxNode) -> Value:
-    """GELU's approximation by tanh, of the input plus a bias: x * sigmoid(2 * inner)."""
-    return tanh_gelu(Expression(node, _biased(node))).value
-
-
-def tanh_gelu(x: Expression) -> Expression:
-    """x * sigmoid(2 * inner), which is x / 2 * (1 + tanh(inner))."""
-    inner = x + x * x * x * 0.044715
-    return x * (inner * (2 * np.sqrt(2 / np.pi))).apply(SigmoidOp)
+    """GELU's approximation by tanh, of the input plus a bias if there is one."""
+    return node.emit(GeluTanhOp, _biased(node))
 
 
 @contrib_op("QuickGelu")
