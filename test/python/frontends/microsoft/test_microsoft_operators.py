@@ -309,7 +309,7 @@ def test_quantized_functions(operator, inputs, attributes):
     [
         ("GroupQueryAttention",
          [X, X, X, None, None, np.full(2, 4, np.int32), scalar(5, np.int32)],
-         {"num_heads": 2, "kv_num_heads": 2, "smooth_softmax": 1}, "smooth_softmax = 1"),
+         {"num_heads": 2, "kv_num_heads": 2, "causal": 0}, "causal = 0"),
         ("MultiHeadAttention", [random(2, 5, 2, 3, 4)], {"num_heads": 2},
          "packed queries, keys and values"),
         ("Attention", [X, random(8, 24), random(24), np.zeros(7, np.int32)], {"num_heads": 2},

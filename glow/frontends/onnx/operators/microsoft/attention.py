@@ -27,6 +27,7 @@ from glow.dialects.glow import (
     TanhOp,
 )
 from glow.dialects.weight_table import dtype_of
+from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
 from glow.frontends.onnx.refusal import UnsupportedError, refuse_if
@@ -37,7 +38,7 @@ LOWEST = float(np.finfo(np.float32).min)
 
 @dataclass
 class Heads:
-    """Queries, keys and values, [N, heads, L, size] each."""
+    """Queries, keys and values, [N, heads, L, size] each; heads may share keys and values."""
 
     queries: Operand
     keys: Operand
@@ -83,11 +84,13 @@ def attend(
     masks: Sequence[Operand],
     causal: bool,
     window: int = -1,
+    sinks: Operand | None = None,
 ) -> Value:
     """Softmax-weighted values, [N, L, heads * size]; masks are added to the scores.
 
     `window`: of causal attention, how many keys up to its own one a query looks at. Its mask is
     there for fewer keys as well: networks for all lengths are the same nodes.
+    `sinks`: a score [heads] of one more key, whose value is zero.
     """
     length, size = shape(heads.queries)[2:]
     masks = list(masks)
@@ -98,6 +101,10 @@ def attend(
         total = [node.emit(AddOp, total[0], mask)]
     scale = node.attr_float("scale", 0.0) or 1 / sqrt(size)
     cap = node.attr_float("softcap", 0.0)
+    if sinks is not None:
+        refuse_if(cap != 0, "head_sink or smooth_softmax with softcap")
+        heads, total = _with_sinks(node, heads, total, (sinks, scale))
+    heads = _each_head(node, heads)
     operands = (heads.queries, heads.keys, heads.values, *total)
     result: Operand = (
         _capped(node, operands, scale, cap)
@@ -108,6 +115,59 @@ def attend(
     return node.reshape(
         node.transpose(result, [0, 2, 1, 3]), (batch, length, number * width)
     )
+
+
+def _each_head(node: OnnxNode, heads: Heads) -> Heads:
+    """Keys and values as often as heads share them."""
+    number = shape(heads.queries)[1]
+
+    def repeated(value: Operand) -> Operand:
+        batch, groups, length, size = shape(value)
+        if groups == number:
+            return value
+        if groups == 0 or number % groups:
+            raise GlowError(f"{number} heads cannot share {groups}")
+        apart = node.reshape(value, (batch, groups, 1, length, size))
+        wide = node.broadcast(apart, (batch, groups, number // groups, length, size))
+        return node.reshape(wide, (batch, number, length, size))
+
+    return Heads(heads.queries, repeated(heads.keys), repeated(heads.values))
+
+
+def _with_sinks(
+    node: OnnxNode,
+    heads: Heads,
+    masks: Sequence[Operand],
+    sinks: tuple[Operand, float],
+) -> tuple[Heads, list[Operand]]:
+    """One more key, of which a head's score is its sink, given scores' scale.
+
+    Queries and keys get another element: of a query it is the sink, and only the new key has one.
+    So heads that share keys still do, and a mask is none of heads.
+    """
+    queries, keys, values = (Expression(node, x) for x in vars(heads).values())
+    batch, number, length, size = queries.shape
+    scores = Expression(node, sinks[0]) / sinks[1]
+    spread = scores.reshape((1, number, 1, 1)).broadcast((batch, number, length, 1))
+    shared, count = keys.shape[1:3]
+    new_key = keys.constant(np.eye(1, size + 1, size).reshape(1, 1, 1, size + 1))
+    new_key = new_key.broadcast((batch, shared, 1, size + 1))
+    wide = keys.apply(
+        ConcatOp, keys.constant(np.zeros((batch, shared, count, 1))), axis=3
+    )
+    no_value = values.constant(np.zeros((batch, shared, 1, values.shape[3])))
+    more = Heads(
+        queries.apply(ConcatOp, spread, axis=3).value,
+        wide.apply(ConcatOp, new_key, axis=2).value,
+        values.apply(ConcatOp, no_value, axis=2).value,
+    )
+    return more, [_with_column(Expression(node, mask)) for mask in masks]
+
+
+def _with_column(mask: Expression) -> Operand:
+    """The mask with another column of zeros."""
+    zeros = mask.constant(np.zeros((*mask.shape[:-1], 1)))
+    return mask.apply(ConcatOp, zeros, axis=len(mask.shape) - 1).value
 
 
 def _causal_mask(heads: Heads, window: int) -> Constant:
