@@ -31,7 +31,7 @@ from glow.frontends.onnx.node import (
     shape,
 )
 from glow.frontends.onnx.refusal import refuse_if
-from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
+from glow.frontends.onnx.registry import HANDLERS, Handler, contrib_op, onnx_op
 from glow.interpreter.shape import check_indices
 
 
@@ -101,6 +101,7 @@ def scatter_nd(node: OnnxNode) -> Value:
 
 
 @onnx_op("GatherND")
+@contrib_op("GatherND")
 def gather_nd(node: OnnxNode) -> Value:
     """A slice for each tuple of indices."""
     fail_unless(node.rank(1) > 0, "the indices have no axis")

@@ -13,7 +13,7 @@ from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.inputs import check_shape
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.refusal import refuse_if
-from glow.frontends.onnx.registry import onnx_op
+from glow.frontends.onnx.registry import contrib_op, onnx_op
 
 
 @onnx_op("Reshape")
@@ -135,6 +135,7 @@ def space_to_depth(node: OnnxNode) -> Value:
 
 
 @onnx_op("Trilu")
+@contrib_op("Trilu")
 def trilu(node: OnnxNode) -> Value:
     """The upper or lower triangle, zero elsewhere."""
     value = node.value(0)

@@ -49,9 +49,12 @@ X = random(2, 5, 8)
          {"activation": "LeakyRelu", "activation_alpha": 0.2, "alpha": 0.5, "beta": 2.0}),
         ("FusedGemm", [random(3, 4), random(5, 3)],
          {"activation": "Relu", "transA": 1, "transB": 1}),
+        ("Trilu", [X], {"upper": 0}),
+        ("GatherND", [X, np.array([[1, 2], [0, 4]])], {}),
+        ("GridSample", [random(1, 2, 5, 6), random(1, 3, 4, 2) / 2], {"align_corners": 1}),
     ],
 )  # fmt: skip
-def test_fused_functions_and_products(operator, inputs, attributes):
+def test_functions_and_products(operator, inputs, attributes):
     check(operator, inputs, **attributes)
 
 

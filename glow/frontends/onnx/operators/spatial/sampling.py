@@ -21,7 +21,7 @@ from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import OnnxNode, Value, element_type
 from glow.frontends.onnx.operators.spatial.resize import is_narrow, rounded
 from glow.frontends.onnx.refusal import refuse_if
-from glow.frontends.onnx.registry import onnx_op
+from glow.frontends.onnx.registry import contrib_op, onnx_op
 
 CUBIC_FACTOR = -0.75
 """Of the cubic weights of GridSample."""
@@ -105,6 +105,7 @@ OLD_MODES = {"bilinear": "linear", "bicubic": "cubic"}
 
 
 @onnx_op("GridSample")
+@contrib_op("GridSample")
 def grid_sample(node: OnnxNode) -> Value:
     """Elements at coordinates from -1 to 1 of each axis, the last axis first."""
     image, grid = node.value(0), Expression(node, node.value(1))
