@@ -42,7 +42,7 @@ def packed(tokens, queries, heads, *, each_key=False, one_rate=False):
     ]
 
 
-@pytest.mark.parametrize("tokens", [1, TOKENS])
+@pytest.mark.parametrize("tokens", [1, TOKENS, 20, 64, 77])
 @pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
 def test_rules(rule, tokens):
     operands = packed(tokens, 4, 2)
@@ -57,6 +57,14 @@ def test_rules(rule, tokens):
 def test_a_decay_for_each_key_and_one_rate(queries, each_key):
     operands = packed(TOKENS, queries, 2, each_key=each_key, one_rate=True)
     heads = {"q_num_heads": queries, "kv_num_heads": 2}
+    check("LinearAttention", operands, outputs=2, **heads)
+
+
+@pytest.mark.parametrize("tokens", [1, TOKENS, 40])
+def test_a_decay_that_forgets_all(tokens):
+    operands = packed(tokens, 2, 2)
+    operands[4][:, tokens // 2] = -np.inf
+    heads = {"q_num_heads": 2, "kv_num_heads": 2}
     check("LinearAttention", operands, outputs=2, **heads)
 
 
@@ -85,7 +93,7 @@ def by_tokens(*outer, queries=2, heads=4, each_key=False):
     ]
 
 
-@pytest.mark.parametrize("outer", [(BATCH, TOKENS), (BATCH * TOKENS,), (BATCH, 1)])
+@pytest.mark.parametrize("outer", [(BATCH, TOKENS), (BATCH * 40,), (BATCH, 1)])
 @pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
 def test_gated_delta_net(rule, outer):
     operands = by_tokens(*outer)

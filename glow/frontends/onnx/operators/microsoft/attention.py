@@ -147,27 +147,30 @@ def _with_sinks(
     """
     queries, keys, values = (Expression(node, x) for x in vars(heads).values())
     batch, number, length, size = queries.shape
-    scores = Expression(node, sinks[0]) / sinks[1]
-    spread = scores.reshape((1, number, 1, 1)).broadcast((batch, number, length, 1))
-    shared, count = keys.shape[1:3]
-    new_key = keys.constant(np.eye(1, size + 1, size).reshape(1, 1, 1, size + 1))
-    new_key = new_key.broadcast((batch, shared, 1, size + 1))
-    wide = keys.apply(
-        ConcatOp, keys.constant(np.zeros((batch, shared, count, 1))), axis=3
-    )
-    no_value = values.constant(np.zeros((batch, shared, 1, values.shape[3])))
+    scores = (Expression(node, sinks[0]) / sinks[1]).reshape((1, number, 1, 1))
+    spread = scores.broadcast((batch, number, length, 1))
+    new_key = keys.constant(np.eye(1, size + 1, size))
     more = Heads(
         queries.apply(ConcatOp, spread, axis=3).value,
-        wide.apply(ConcatOp, new_key, axis=2).value,
-        values.apply(ConcatOp, no_value, axis=2).value,
+        _with_row(_with_column(keys), new_key).value,
+        _with_row(values, values.constant(np.zeros(1))).value,
     )
-    return more, [_with_column(Expression(node, mask)) for mask in masks]
+    return more, [_with_column(Expression(node, mask)).value for mask in masks]
 
 
-def _with_column(mask: Expression) -> Operand:
-    """The mask with another column of zeros."""
-    zeros = mask.constant(np.zeros((*mask.shape[:-1], 1)))
-    return mask.apply(ConcatOp, zeros, axis=len(mask.shape) - 1).value
+def _with_row(x: Expression, row: Expression) -> Expression:
+    """[N, heads, rows, columns] with another row, the same for all heads."""
+    batch, heads, _, columns = x.shape
+    spread = row.reshape((1, 1, 1, *row.shape[-1:])).broadcast(
+        (batch, heads, 1, columns)
+    )
+    return x.apply(ConcatOp, spread, axis=2)
+
+
+def _with_column(x: Expression) -> Expression:
+    """The matrices with another column of zeros."""
+    zeros = x.constant(np.zeros((*x.shape[:-1], 1)))
+    return x.apply(ConcatOp, zeros, axis=len(x.shape) - 1)
 
 
 def _causal_mask(heads: Heads, window: int) -> Constant:

@@ -12,9 +12,9 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConcatOp
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import OnnxNode, Value, shape
+from glow.frontends.onnx.operators.microsoft.attention import refuse_attributes
 from glow.frontends.onnx.operators.microsoft.gates import activated
 from glow.frontends.onnx.operators.spatial.convolution import conv
-from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import contrib_op
 
 OF_OTHER_BACKENDS = ("state_window", "state_update_capacity", "state_length")
@@ -26,9 +26,7 @@ def causal_conv_with_state(node: OnnxNode) -> Sequence[Value]:
 
     Elements before the first one are a state, or zeros. The second result is the next state.
     """
-    refuse_if(node.attr_int("ndim", 1) != 1, "ndim other than 1")
-    for name in OF_OTHER_BACKENDS:
-        refuse_if(node.attr_int(name, 0) != 0, name)
+    refuse_attributes(node, ndim=1, **dict.fromkeys(OF_OTHER_BACKENDS, 0))
     channels, taps = node.shape(1)[0], node.shape(1)[-1]
     kept = (taps - 1) * node.attr_int("dilation", 1)
     x = _channels_first(node, 0, channels)

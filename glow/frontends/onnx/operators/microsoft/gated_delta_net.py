@@ -15,7 +15,10 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow import ExpOp, ReduceSumOp, RsqrtOp, SigmoidOp, SoftplusOp
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import OnnxNode, Value, element_type
-from glow.frontends.onnx.operators.microsoft.attention import refuse_inputs
+from glow.frontends.onnx.operators.microsoft.attention import (
+    refuse_attributes,
+    refuse_inputs,
+)
 from glow.frontends.onnx.operators.microsoft.linear_attention import (
     gates,
     given,
@@ -80,16 +83,20 @@ def _packed(
     number = max(channels - heads * width, 0) // (2 * size)
     if 2 * number * size + heads * width != channels:
         raise GlowError(f"{channels} channels hold no {heads} heads of {width} values")
-    axis, keys = len(query.shape) - 1, number * size
-    starts = {0: (number, size), keys: (number, size), 2 * keys: (heads, width)}
-    outer = query.shape[:-1]
+    ends = (0, number * size, 2 * number * size)
     query, key, value = (
-        layout.by_tokens(
-            query.part(axis, start, prod(head)).reshape((*outer, *head)), *head
+        layout.by_tokens(_heads(query, start, *head), *head)
+        for start, head in zip(
+            ends, ((number, size), (number, size), (heads, width)), strict=True
         )
-        for start, head in starts.items()
     )
     return layout, (query, key, value)
+
+
+def _heads(x: Expression, start: int, heads: int, size: int) -> Expression:
+    """Some channels from one on, [..., heads, size]."""
+    own = x.part(len(x.shape) - 1, start, heads * size)
+    return own.reshape((*x.shape[:-1], heads, size))
 
 
 def _operands(
@@ -170,8 +177,7 @@ def gated_delta_net(node: OnnxNode) -> Sequence[Value]:
     Gates may be projections that an activation makes a decay and a rate of.
     """
     refuse_inputs(node, cu_seqlens=3)
-    capacity = node.attr_int("state_update_capacity", 0)
-    refuse_if(capacity != 0, "state_update_capacity")
+    refuse_attributes(node, state_update_capacity=0)
     state, query = optional(node, 6), node.value(0)
     layout, (queries, keys, values) = _operands(node, state)
     if node.attr_int("qk_l2_norm", 0):

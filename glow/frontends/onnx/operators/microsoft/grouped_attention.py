@@ -41,16 +41,14 @@ def group_query_attention(node: OnnxNode) -> Sequence[Value]:
     refuse_inputs(node, **dict(zip(names, range(12, 17), strict=True)))
     refuse_attributes(node, causal=1, qk_output=0)
     node.refuse_outputs_from(3, "output_qk")
-    number, groups = node.attr_int("num_heads", 0), node.attr_int("kv_num_heads", 0)
-    operands = _queries_keys_values(node, number, groups)
-    heads = Heads(
-        *(
-            split_heads(node, x, heads)
-            for x, heads in zip(operands, (number, groups, groups), strict=True)
-        )
-    )
+    heads = _queries_keys_values(node)
     if node.attr_int("sliding_window_cache", 0):
         return _with_windowed_cache(node, heads)
+    return _with_whole_cache(node, heads)
+
+
+def _with_whole_cache(node: OnnxNode, heads: Heads) -> Sequence[Value]:
+    """Where the cache, if there is one, holds all positions."""
     past = shape(node.value(3))[2] if node.has(3) else 0
     if past:
         _check_lengths(node, past, shape(heads.keys)[2])
@@ -61,8 +59,8 @@ def group_query_attention(node: OnnxNode) -> Sequence[Value]:
     masks = [node.value(10)] if node.has(10) else []
     if past and not isinstance(node.value(5), Constant):
         masks.append(_padding_mask(node, heads.queries, shape(heads.keys)[2]))
-    window = node.attr_int("local_window_size", -1)
-    result = attend(node, heads, masks, True, window, _sinks(node, number))
+    window, sinks = node.attr_int("local_window_size", -1), _sinks(node)
+    result = attend(node, heads, masks, True, window, sinks)
     return [result, heads.keys, heads.values]
 
 
@@ -75,8 +73,8 @@ def _with_windowed_cache(node: OnnxNode, heads: Heads) -> Sequence[Value]:
     _turn(node, heads, cache.positions().value)
     heads.keys = cache.joined(node.value(3), heads.keys)
     heads.values = cache.joined(node.value(4), heads.values)
-    masks, sinks = [cache.mask(heads.queries)], _sinks(node, shape(heads.queries)[1])
-    result = attend(node, heads, masks, False, sinks=sinks)
+    masks = [cache.mask(heads.queries)]
+    result = attend(node, heads, masks, False, sinks=_sinks(node))
     return [result, cache.kept(heads.keys), cache.kept(heads.values)]
 
 
@@ -92,8 +90,9 @@ def _turn(node: OnnxNode, heads: Heads, usual: Operand | None) -> None:
     heads.keys = turned(node, heads.keys, pair, interleaved)
 
 
-def _sinks(node: OnnxNode, heads: int) -> Operand | None:
+def _sinks(node: OnnxNode) -> Operand | None:
     """A score for each head of what is no key: of nothing, if softmax is only smooth."""
+    heads = node.attr_int("num_heads", 0)
     if node.has(11):
         return node.reshape(node.value(11), (heads,))
     if node.attr_int("smooth_softmax", 0) > 0:
@@ -102,12 +101,18 @@ def _sinks(node: OnnxNode, heads: int) -> Operand | None:
     return None
 
 
-def _queries_keys_values(node: OnnxNode, number: int, groups: int) -> list[Operand]:
+def _queries_keys_values(node: OnnxNode) -> Heads:
     """The three operands, which may be side by side in the first."""
+    number, groups = node.attr_int("num_heads", 0), node.attr_int("kv_num_heads", 0)
+    counts = (number, groups, groups)
     if node.has(1):
-        return [node.value(index) for index in range(3)]
-    size = node.shape(0)[-1] // (number + 2 * groups)
-    return parts(node, node.value(0), [size * n for n in (number, groups, groups)])
+        operands = [node.value(index) for index in range(3)]
+    else:
+        size = node.shape(0)[-1] // max(sum(counts), 1)
+        operands = parts(node, node.value(0), [size * n for n in counts])
+    return Heads(
+        *(split_heads(node, x, n) for x, n in zip(operands, counts, strict=True))
+    )
 
 
 def _check_lengths(node: OnnxNode, past: int, new: int) -> None:

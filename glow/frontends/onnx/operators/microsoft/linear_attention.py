@@ -1,62 +1,23 @@
-"""Attention without softmax: a state of keys times values, which each token decays and adds to.
-
-    state = exp(decay) state
-    state = state + key beta (value - key state)
-    result = scale query state
-
-One token takes these steps as they are; several take them in an `scf.for`.
-"""
+"""Attention without softmax: a state of keys times values that tokens decay and add to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 from xdsl.dialects.builtin import f32
-from xdsl.ir import Block
 
 from glow.dialects.errors import GlowError
-from glow.dialects.glow import ExpOp, MatmulOp, SigmoidOp, SoftplusOp
-from glow.frontends.onnx.control_flow.bodies import Iteration, stacking_loop
-from glow.frontends.onnx.control_flow.regions import INDEX, element
+from glow.dialects.glow import SigmoidOp, SoftplusOp
 from glow.frontends.onnx.expression import Expression
-from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type
+from glow.frontends.onnx.node import OnnxNode, Value, element_type
+from glow.frontends.onnx.operators.microsoft.chunked_recurrence import Tokens, run
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import contrib_op
 
 RULES = ("linear", "gated", "delta", "gated_delta")
 """Those with `gated` decay the state; those with `delta` add what it lacks alone."""
-
-
-@dataclass
-class Tokens:
-    """What tokens do to a state [N, heads, keys, values], each [T, N, heads, ...]."""
-
-    queries: Expression
-    """[..., queries of a head, keys], scaled."""
-    keys: Expression
-    """[..., keys, 1]."""
-    values: Expression
-    """[..., 1, values]."""
-    decay: Expression | None
-    """[..., keys or 1, 1]."""
-    beta: Expression | None
-    """[..., 1, 1]; without it, all of a value is added."""
-
-    def of_one(self, parts: Sequence[Operand]) -> Tokens:
-        """One token, given what there is of it."""
-        node = self.queries.node
-        queries, keys, values, *rest = (Expression(node, x) for x in parts)
-        decay = rest.pop(0) if self.decay is not None else None
-        beta = rest.pop(0) if self.beta is not None else None
-        return Tokens(queries, keys, values, decay, beta)
-
-    def parts(self) -> list[Expression]:
-        """What there is of them."""
-        given = (self.queries, self.keys, self.values, self.decay, self.beta)
-        return [x for x in given if x is not None]
 
 
 def optional(node: OnnxNode, index: int) -> Expression | None:
@@ -80,36 +41,6 @@ def gates(node: OnnxNode) -> tuple[Expression | None, Expression | None]:
     refuse_if(rule not in RULES, f"update_rule {rule}")
     decay = given(node, 4, "decay") if "gated" in rule else None
     return decay, given(node, 5, "beta") if "delta" in rule else None
-
-
-def _step(state: Expression, token: Tokens) -> tuple[Expression, Expression]:
-    """The state after a token, and what its queries read there."""
-    if token.decay is not None:
-        state = state * token.decay.apply(ExpOp)
-    values = token.values
-    if token.beta is not None:
-        known = token.keys.transpose(0, 1, 3, 2).apply(MatmulOp, state)
-        values = (values - known) * token.beta
-    state = state + token.keys * values
-    return state, token.queries.apply(MatmulOp, state)
-
-
-def _each_token(state: Expression, tokens: Tokens) -> tuple[Expression, Expression]:
-    """The last state, and what each token reads."""
-    graph, parts, count = state.node.graph, tokens.parts(), tokens.queries.shape[0]
-    if count == 1:
-        only = tokens.of_one([x.reshape(x.shape[1:]).value for x in parts])
-        state, read = _step(state, only)
-        return state, read.reshape((1, *read.shape))
-    stacks = [graph.value_of(x.value) for x in parts]
-    block = Block(arg_types=[INDEX, graph.value_of(state.value).type])
-    index, before = block.args
-    with graph.inside(block):
-        token = tokens.of_one([element(graph, stack, index) for stack in stacks])
-        after, read = _step(Expression(state.node, before), token)
-    iteration = Iteration(block, [state.value], [after.value], [read.value])
-    last, reads = stacking_loop(graph, iteration, count, count)
-    return Expression(state.node, last), Expression(state.node, reads)
 
 
 def heads_apart(x: Expression, heads: int, what: str) -> Expression:
@@ -146,29 +77,14 @@ def recurrence(
     queries, keys = (_shared(x, heads) for x in operands[:2])
     count, _, number, size = queries.shape
     if number % heads or keys.shape != (count, batch, heads, size):
-        names = ("queries", "keys", "values")
-        sizes = ", ".join(
-            f"{name} {list(x.shape[2:])}"
-            for name, x in zip(names, operands, strict=True)
-        )
-        raise GlowError(f"heads and their sizes do not fit: {sizes}")
-    if state is None:
-        state = keys.constant(np.zeros((batch, heads, size, width)))
-    if state.shape != (batch, heads, size, width):
-        wanted = [batch, heads, size, width]
-        raise GlowError(f"a state of shape {list(state.shape)}, not {wanted}")
+        found = [list(x.shape[2:]) for x in operands]
+        raise GlowError(f"queries, keys and values of heads and sizes {found}")
+    wanted = (batch, heads, size, width)
+    state = keys.constant(np.zeros(wanted)) if state is None else state
+    if state.shape != wanted:
+        raise GlowError(f"a state of shape {list(state.shape)}, not {list(wanted)}")
     scaled = queries * (scale or 1 / sqrt(size))
-    outer = (count, batch, heads)
-    last, read = _each_token(
-        state,
-        Tokens(
-            scaled.reshape((*outer, number // heads, size)),
-            keys.reshape((*outer, size, 1)),
-            operands[2].reshape((*outer, 1, width)),
-            *(None if x is None else x.reshape((*x.shape, 1)) for x in gates),
-        ),
-    )
-    return read.reshape((count, batch, number, width)), last
+    return run(Tokens(scaled, keys, operands[2], *gates), state)
 
 
 @contrib_op("LinearAttention")
@@ -178,25 +94,32 @@ def linear_attention(node: OnnxNode) -> Sequence[Value]:
     A decay is one number a head, or one for each of its keys; a rate one a head, or one for all.
     """
     refuse_if(node.attr_int("state_window", 0) != 0, "state_window")
-    number, heads = node.attr_int("q_num_heads", 0), node.attr_int("kv_num_heads", 0)
-    names = {"query": number, "key": heads, "value": heads}
-    queries, keys, values = (
-        heads_apart(given(node, index, name), heads, name)
-        for index, (name, heads) in enumerate(names.items())
+    scale = node.attr_float("scale", 0.0)
+    read, last = recurrence(
+        _packed_operands(node), _packed_gates(node), optional(node, 3), scale
     )
-    decay, beta = gates(node)
-    if decay is not None:
-        decay = heads_apart(decay, heads, "decay")
-    if beta is not None:
-        beta = heads_apart(beta, beta.shape[2], "beta")
-    state, scale = optional(node, 3), node.attr_float("scale", 0.0)
-    read, last = recurrence((queries, keys, values), (decay, beta), state, scale)
     count, batch, number, width = read.shape
     result = read.transpose(1, 0, 2, 3).reshape((batch, count, number * width))
-    kinds = [element_type(node.value(index)) for index in (0, 3 * node.has(3))]
-    return [
-        x.convert(kind).value for x, kind in zip((result, last), kinds, strict=True)
-    ]
+    held = element_type(node.value(3 if node.has(3) else 0))
+    return [result.convert(element_type(node.value(0))).value, last.convert(held).value]
+
+
+def _packed_operands(node: OnnxNode) -> tuple[Expression, Expression, Expression]:
+    heads = node.attr_int("kv_num_heads", 0)
+    return (
+        heads_apart(given(node, 0, "query"), node.attr_int("q_num_heads", 0), "query"),
+        heads_apart(given(node, 1, "key"), heads, "key"),
+        heads_apart(given(node, 2, "value"), heads, "value"),
+    )
+
+
+def _packed_gates(node: OnnxNode) -> tuple[Expression | None, Expression | None]:
+    decay, rate = gates(node)
+    if decay is not None:
+        decay = heads_apart(decay, node.attr_int("kv_num_heads", 0), "decay")
+    if rate is not None:
+        rate = heads_apart(rate, rate.shape[2], "beta")
+    return decay, rate
 
 
 @contrib_op("LinearAttentionGate")
