@@ -207,6 +207,22 @@ func.func @indices(%x: tensor<3x5xf32>, %w: tensor<2x4x5x8xf32>, %i: tensor<2xi6
 
 // -----
 
+func.func @few_bits_sizes(%x: tensor<3x32xf32>, %w: tensor<2x4x2x4x8xi32>, %i: tensor<3xi64>) {
+  // expected-error @+1 {{there is no product of tensor<3x32xf32> and 30 columns of tensor<2x4x2x4x8xi32>}}
+  %0 = cpu.indexed_block_matmul %x, %w, %i columns 30 bits 4 block_size 16 : tensor<3x30xf32>
+  func.return
+}
+
+// -----
+
+func.func @few_bits_floats(%x: tensor<3x32xf32>, %w: tensor<2x4x2x3x8xf32>, %i: tensor<3xi64>) {
+  // expected-error @+1 {{packed weights are words, not tensor<2x4x2x3x8xf32>}}
+  %0 = cpu.indexed_block_matmul %x, %w, %i columns 30 bits 4 block_size 16 : tensor<3x30xf32>
+  func.return
+}
+
+// -----
+
 func.func @attention_sizes(%x: tensor<3x5x4xf32>, %y: tensor<3x6x4xf32>) {
   // expected-error @+1 {{there is no attention of [3, 5, 4], [3, 6, 4] and [3, 6, 4]}}
   %0 = cpu.attention %x, %y, %y query_axes [0, 1, 2] key_axes [0, 1, 2] value_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x4xf32>

@@ -25,6 +25,7 @@ cost no pass over memory:
 | `epilogue.py`    | the base of nodes with an epilogue                      |
 | `convolution.py` | convolutions                                            |
 | `matmul.py`      | matrix products                                         |
+| `indexed.py`     | products with matrices that indices name                |
 | `attention.py`   | attention                                               |
 | `recurrence.py`  | recurrent layers                                        |
 | `dynamic.py`     | quantization of rows at run time                        |
@@ -45,6 +46,7 @@ from glow.backends.cpu.dialect import (
     dynamic,
     embedding,
     fused_rows,
+    indexed,
     int8,
     matmul,
     recurrence,
@@ -66,6 +68,7 @@ from glow.backends.cpu.dialect.epilogue import OperandKind as OperandKind
 from glow.backends.cpu.dialect.epilogue import operand_kind as operand_kind
 from glow.backends.cpu.dialect.fused_rows import *
 from glow.backends.cpu.dialect.fused_rows import RowSumOp as RowSumOp
+from glow.backends.cpu.dialect.indexed import *
 from glow.backends.cpu.dialect.int8 import *
 from glow.backends.cpu.dialect.matmul import *
 from glow.backends.cpu.dialect.recurrence import *
@@ -79,6 +82,7 @@ NODES = nodes_of(
     convolution,
     weights,
     matmul,
+    indexed,
     attention,
     recurrence,
     dynamic,

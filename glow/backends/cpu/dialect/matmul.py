@@ -33,7 +33,6 @@ from glow.backends.cpu.dialect.config_attributes import (
 from glow.backends.cpu.dialect.epilogue import EpilogueOp, OperandKind, WeightedOp
 from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.glow.convolution import check_rank
-from glow.dialects.glow.elementwise import is_integer
 from glow.dialects.glow.quantization import WEIGHT_BITS
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
@@ -76,6 +75,15 @@ class MatmulOp(ProductOp):
         return [tensor_type(shape, lhs.element_type)]
 
 
+def check_block_format(weights: TensorType[Attribute], attributes: Attributes) -> None:
+    """Fail unless weights are words of codes of a few bits in blocks."""
+    is_words = weights.element_type == i32
+    fail_unless(is_words, f"packed weights are words, not {weights}")
+    bits, size = attributes.int("bits"), attributes.int("block_size")
+    fail_unless(bits in WEIGHT_BITS, f"weights have 2, 4 or 8 bits, not {bits}")
+    fail_unless(size > 0, f"blocks have at least one weight, not {size}")
+
+
 class BlockWeightsOp(ProductOp):
     """A product with packed words of codes of a few bits, and the scales of their blocks.
 
@@ -100,11 +108,7 @@ class BlockWeightsOp(ProductOp):
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 1, "the bias")
         check_panels(attributes)
-        is_words = weights.element_type == i32
-        fail_unless(is_words, f"packed weights are words, not {weights}")
-        bits, size = attributes.int("bits"), attributes.int("block_size")
-        fail_unless(bits in WEIGHT_BITS, f"weights have 2, 4 or 8 bits, not {bits}")
-        fail_unless(size > 0, f"blocks have at least one weight, not {size}")
+        check_block_format(weights, attributes)
 
 
 @irdl_op_definition
@@ -219,46 +223,6 @@ class BatchMatmulOp(EpilogueOp):
             "one matrix multiplies rows that lie in another order",
         )
         return [tensor_type(shape, operands[0].element_type)]
-
-
-@irdl_op_definition
-class IndexedMatmulOp(NodeOp):
-    """Products of rows with one of several constant matrices each, which indices name.
-
-    input [M, K], weights [E, panels, K, width], indices [M] of integers -> [M, columns]: row m
-    is that of the input times matrix `indices[m]`, the columns of which are those of its panels
-    one after the other. Indices that are outside are as in `glow.gather`.
-
-    %y = cpu.indexed_matmul %x, %w, %i columns 200 : tensor<256x200xf32>
-    """
-
-    name = "cpu.indexed_matmul"
-    input = operand_def(TensorType)
-    weights = operand_def(TensorType)
-    indices = operand_def(TensorType)
-    result = result_def(TensorType)
-    columns = prop_def(IntegerAttr.constr(i64))
-
-    @classmethod
-    def infer(cls, operands: Types, attributes: Attributes) -> Types:
-        """A row of columns for each row of the input."""
-        rows, weights, indices = operands
-        columns = attributes.int("columns")
-        check_rank(rows, 2, "the input")
-        check_rank(weights, 4, "the weights")
-        _, panels, depth, width = weights.get_shape()
-        fail_unless(
-            is_integer(indices.element_type)
-            and indices.get_shape() == rows.get_shape()[:1],
-            f"there is an integer for each row of {rows}, not {indices}",
-        )
-        fail_unless(
-            rows.get_shape()[1] == depth
-            and 0 <= panels * width - columns < max(width, 1),
-            f"there is no product of {rows} and {columns} columns of {weights}",
-        )
-        shape = (rows.get_shape()[0], columns)
-        return [tensor_type(shape, rows.element_type)]
 
 
 @irdl_op_definition

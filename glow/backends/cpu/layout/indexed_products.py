@@ -7,15 +7,17 @@
     %0 = cpu.indexed_matmul %r, %w.panels, %i columns 2752 : tensor<256x2752xf32>
     %y = glow.reshape %0 : tensor<256x2752x1xf32>
 
-A gather copies a matrix for each row, which takes longer than to multiply it.
+A gather copies a matrix for each row, which takes longer than to multiply it. Matrices of a few
+bits (`glow.block_dequantize`) stay so: `cpu.indexed_block_matmul`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -24,10 +26,13 @@ from xdsl.ir import SSAValue
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.layout import Layout, constant_key, is_f32
 from glow.dialects import glow
-from glow.dialects.node import shape_of, tensor_type
+from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import constant_value
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
+
+if TYPE_CHECKING:
+    from glow.backends.cpu.kernels.matmul.block_quantized_weights import BlockWeights
 
 MATRICES_RANK = 3
 """That of the matrices that are picked from."""
@@ -61,6 +66,15 @@ class _Picked:
             return None
         return np.swapaxes(array, 1, 2) if self.turned else array
 
+    def block_weights(self) -> BlockWeights | None:
+        """Codes [K, E, N] of a few bits and what is with them, if the matrices have such."""
+        weights = self.gather.input.owner
+        if not isinstance(weights, glow.BlockDequantizeOp):
+            return None
+        from glow.backends.cpu.quantized.block_weights import weights_of_matrices
+
+        return weights_of_matrices(weights, 2 if self.turned else 1)
+
     def fits(self, op: glow.MatmulOp) -> bool:
         """Whether the product has one row for each index."""
         is_row = prod(shape_of(self.rows)[-2:]) == self.depth
@@ -83,20 +97,47 @@ def indexed_matmul(layout: Layout, op: glow.MatmulOp) -> bool:
     if op.predicate is not None or not is_f32(op.lhs, op.rhs, op.result):
         return False
     for picked in _picked(op):
-        matrices = picked.matrices() if picked.fits(op) else None
-        if matrices is None:
-            continue
-        width = layout.packer.panel_width(matrices, prod(picked.batch))
-        if width:
-            _replace(layout, op, picked, matrices, width)
+        panels = _panels(layout, op, picked) if picked.fits(op) else None
+        if panels is not None:
+            _replace(op, picked, panels)
             return True
     return False
 
 
-def _replace(
-    layout: Layout, op: glow.MatmulOp, picked: _Picked, matrices: Array, width: int
-) -> None:
-    """Multiply panels of so many columns."""
+@dataclass(frozen=True)
+class _Panels:
+    """The matrices as a kernel reads them."""
+
+    node: type[NodeOp]
+    value: SSAValue
+    attributes: Mapping[str, int]
+    """Those of the node."""
+
+
+def _panels(layout: Layout, op: glow.MatmulOp, picked: _Picked) -> _Panels | None:
+    """The matrices as panels of floats, or of a few bits; None where there is no kernel."""
+    held, rows = picked.block_weights(), prod(picked.batch)
+    if held is None:
+        return _float_panels(layout, op, picked)
+    found = layout.packer.block_panels(held, rows)
+    if found is None:
+        return None
+    weights, (width, words) = picked.gather.input.owner, found
+    assert isinstance(weights, glow.BlockDequantizeOp)
+    key = ("panels", held.format, picked.turned, width)
+    value = layout.constant(
+        op,
+        (*key, *map(constant_key, weights.inputs)),
+        f"{name_of(weights.codes)}.panels",
+        lambda: words,
+    )
+    columns = {"columns": held.codes.shape[2]}
+    attributes = {**columns, **held.format.attributes}
+    return _Panels(cpu.IndexedBlockMatmulOp, value, attributes)
+
+
+def _replace(op: glow.MatmulOp, picked: _Picked, panels: _Panels) -> None:
+    """Multiply panels."""
     builder, rows, indices = NodeBuilder(op), picked.rows, picked.gather.indices
     batch, count = picked.batch, prod(picked.batch)
     sizes = shape_of(rows)
@@ -105,28 +146,31 @@ def _replace(
         rows = builder.create(glow.BroadcastOp, [rows], {}, types=[repeated])
     inputs = [
         builder.reshape(rows, (count, picked.depth)),
-        _panels(layout, op, picked, matrices, width),
+        panels.value,
         builder.reshape(indices, (count,)),
     ]
-    columns = {"columns": matrices.shape[2]}
-    product = builder.create(cpu.IndexedMatmulOp, inputs, columns)
+    product = builder.create(panels.node, inputs, panels.attributes)
     builder.replace(builder.reshape(product, shape_of(op.result)))
 
 
-def _panels(
-    layout: Layout, op: glow.MatmulOp, picked: _Picked, matrices: Array, width: int
-) -> SSAValue:
+def _float_panels(layout: Layout, op: glow.MatmulOp, picked: _Picked) -> _Panels | None:
     """The matrices in panels, a constant that other products may read too."""
-    source = picked.gather.input
+    source, matrices = picked.gather.input, picked.matrices()
+    if matrices is None:
+        return None
+    width = layout.packer.panel_width(matrices, prod(picked.batch))
+    if not width:
+        return None
     count, depth, columns = matrices.shape
     shape = (count, -(-columns // width), depth, width)
     write = partial(pack_panels, matrices)
-    return layout.constant(
+    value = layout.constant(
         op,
         ("panels", constant_key(source), picked.turned, width),
         f"{name_of(source)}.panels",
         lambda: DeferredArray(shape, matrices.dtype, write, matrices),
     )
+    return _Panels(cpu.IndexedMatmulOp, value, {"columns": columns})
 
 
 def pack_panels(matrices: Array, out: Array) -> None:

@@ -86,10 +86,26 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
         cpu.MatmulOp: matmul,
         cpu.BlockQuantizedMatmulOp: partial(_block_quantized, packer),
         cpu.Int8BlockQuantizedMatmulOp: partial(_block_quantized, packer),
+        cpu.IndexedBlockMatmulOp: partial(_indexed_blocks, packer),
         cpu.StrassenMatmulOp: strassen,
         cpu.WinogradConv2dOp: winograd,
         cpu.Int8WinogradConv2dOp: int8_winograd,
     }
+
+
+def _indexed_blocks(
+    packer: Packer, attributes: Attributes, rows: Array, matrix: Array
+) -> Array:
+    """[K, panels * width] of floats, of a matrix [panels, K / size, record, width]."""
+    from glow.backends.cpu.kernels.matmul import block_quantized_spec as kernel
+
+    (panels, *_, width), depth = matrix.shape, rows.shape[-1]
+    form = kernel.BlockFormat.of(attributes)
+    config = MatmulConfig(1, width // packer.lanes)
+    spec = kernel.BlockQuantizedSpec(1, panels * width, depth, form, config=config)
+    plain = packer.plain_of_block_quantized(matrix.reshape(-1), spec)
+    found = plain.astype(np.float32)
+    return found[:depth] * np.repeat(found[depth:], form.size, 0)[:depth]
 
 
 def _block_quantized(

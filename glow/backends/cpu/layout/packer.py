@@ -142,6 +142,14 @@ class Packer(Protocol):
         """
         ...
 
+    def block_panels(
+        self, weights: BlockWeights, rows: int
+    ) -> tuple[int, DeferredArray] | None:
+        """The columns in a panel of `cpu.indexed_block_matmul`, and all panels, of codes [K, E, N];
+        None where there is no kernel.
+        """
+        ...
+
     def int8_conv2d(
         self,
         weights: Array,

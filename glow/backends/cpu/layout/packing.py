@@ -170,6 +170,19 @@ class TargetPacker(Int8Packer):
         matrices, depth, columns = weights.shape
         return panel_width(rows, columns, depth, matrices, self.target)
 
+    def block_panels(
+        self, weights: BlockWeights, rows: int
+    ) -> tuple[int, DeferredArray] | None:
+        """The columns in a panel of `cpu.indexed_block_matmul`, and all panels."""
+        from glow.backends.cpu.kernels.matmul import indexed_block_matmul as kernel
+
+        depth, matrices, columns = weights.codes.shape
+        sizes, target = (matrices, depth, columns), self.target
+        width = kernel.panel_width(sizes, rows, weights.format, target)
+        return (
+            (width, kernel.packed_matrices(weights, width, target)) if width else None
+        )
+
     def _matmul_spec(
         self, weights: Array, rows: int, widens: bool = False, *, wide: bool = False
     ) -> MatmulSpec:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -23,6 +24,9 @@ from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelList
 from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
 from glow.backends.cpu.layout.packing import TargetPacker
 from glow.dialects.weight_table import Array, DeferredArray
+
+if TYPE_CHECKING:
+    from glow.backends.cpu.kernels.matmul.block_quantized_weights import BlockWeights
 
 ROW_BYTES = 16
 """What rows of weights are a multiple of."""
@@ -61,6 +65,10 @@ class RowPacker(TargetPacker):
     def panel_width(self, weights: Array, rows: int) -> int:
         """None: matrices are picked, and multiplied then."""
         return 0
+
+    def block_panels(self, weights: BlockWeights, rows: int) -> None:
+        """None: they are made floats before they are picked."""
+        return
 
     @property
     def widens_bytes(self) -> bool:

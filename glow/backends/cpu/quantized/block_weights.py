@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation
 
@@ -24,14 +25,28 @@ MATRIX = 2
 
 def weights_of_product(op: glow.BlockDequantizeOp) -> BlockWeights | None:
     """The constant weights [K, N] of a product, if the kernel reads them so."""
+    is_matrix = len(shape_of(op.codes)) == MATRIX
+    return _held(op) if is_matrix and op.axis.value.data == 0 else None
+
+
+def weights_of_matrices(op: glow.BlockDequantizeOp, axis: int) -> BlockWeights | None:
+    """Those of matrices [E, K, N] or [E, N, K], with codes [K, E, N]; `axis` is that of K."""
+    are_matrices = len(shape_of(op.codes)) == MATRIX + 1
+    return _held(op) if are_matrices and op.axis.value.data == axis else None
+
+
+def _held(op: glow.BlockDequantizeOp) -> BlockWeights | None:
+    """Constant weights with the axis of their blocks in front, if a kernel reads them so."""
     attributes = op.attributes_view()
     codes, scales, *points = map(stored_value, op.inputs)
     if codes is None or scales is None or any(one is None for one in points):
         return None
-    is_matrix = codes.ndim == MATRIX and attributes.int("axis") == 0 and codes.size
-    if not is_matrix or element_of(op.scales) != f32:
+    if not codes.size or element_of(op.scales) != f32:
         return None
-    size = attributes.int("block_size")
+    axis, size = attributes.int("axis"), attributes.int("block_size")
+    codes, scales, *points = (
+        np.moveaxis(x, axis, 0) for x in (codes, scales, *points) if x is not None
+    )
     held = BlockWeights.of(codes, scales, points[0] if points else None, size)
     return held if held.format.wrong(len(codes)) is None else None
 
@@ -49,6 +64,17 @@ def is_right_side(op: glow.BlockDequantizeOp) -> bool:
     )
 
 
+def is_picked(op: glow.BlockDequantizeOp) -> bool:
+    """Whether a product reads matrices of f32 that a gather picks of the weights."""
+    gathers = [use.operation for use in op.result.uses if use.index == 0]
+    return any(
+        isinstance(gather, glow.GatherOp)
+        and gather.axis.value.data == 0
+        and any(isinstance(use.operation, glow.MatmulOp) for use in gather.result.uses)
+        for gather in gathers
+    )
+
+
 def _is_turned(product: glow.MatmulOp) -> bool:
     """Whether it reads one of its matrices transposed."""
     return product.transpose_lhs is not None or product.transpose_rhs is not None
@@ -57,7 +83,9 @@ def _is_turned(product: glow.MatmulOp) -> bool:
 def stays_for_product(op: Operation) -> bool:
     """Whether nothing needs to be done; a product that reads the weights is made later."""
     assert isinstance(op, glow.BlockDequantizeOp)
-    return is_right_side(op) and weights_of_product(op) is not None
+    if is_right_side(op):
+        return weights_of_product(op) is not None
+    return is_picked(op) and weights_of_matrices(op, op.axis.value.data) is not None
 
 
 REWRITES: dict[type[Operation], Callable[[Operation], bool]] = {

@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
-from glow.backends.cpu.reference import block_quantized
+from glow.backends.cpu.reference import block_quantized, indexed
 from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
 from glow.backends.cpu.reference.embedding import embedding_lookup
 from glow.backends.cpu.reference.epilogue import apply_epilogue
@@ -47,7 +47,6 @@ from glow.interpreter.convolution import convolve, fold_windows
 from glow.interpreter.dynamic_quantization import per_row_quantize, row_range
 from glow.interpreter.normalization import local_response_norm, normalized, softmax
 from glow.interpreter.scalar_functions import Function
-from glow.interpreter.shape import check_indices
 
 Packing: TypeAlias = Callable[[Attributes, Array, Array], Array]
 """`packing(attributes, input, weights)`: the flat array that a node reads, of plain
@@ -244,22 +243,6 @@ def run_batch_matmul(
     return apply_epilogue(op, total, epilogue_operands)
 
 
-def run_indexed_matmul(
-    op: GlowOp, rows: Array, weights: Array, indices: Array
-) -> Array:
-    """`cpu.indexed_matmul`."""
-    columns = op.attributes_view().int("columns")
-    matrices, _, depth, _ = weights.shape
-    check_indices(indices, 0, matrices)
-    places = np.mod(indices.astype(np.int64), matrices)
-    result = np.zeros((len(rows), columns), np.float64)
-    for number in np.unique(places):
-        matrix = exact(weights[number]).transpose(1, 0, 2).reshape(depth, -1)
-        named = places == number
-        result[named] = exact(rows[named]) @ matrix[:, :columns]
-    return result
-
-
 def run_int8_batch_matmul(
     op: GlowOp, lhs: Array, rhs: Array, points: Array, *epilogue_operands: Array
 ) -> Array:
@@ -369,7 +352,11 @@ def cpu_functions(
         cpu.BlockQuantizeOp: block_quantized.run_quantize,
         cpu.AttentionOp: run_cpu_attention,
         cpu.BatchMatmulOp: run_batch_matmul,
-        cpu.IndexedMatmulOp: run_indexed_matmul,
+        cpu.IndexedMatmulOp: indexed.run_indexed_matmul,
+        cpu.IndexedBlockMatmulOp: partial(
+            indexed.run_indexed_block_matmul,
+            unpacking=packing.get(cpu.IndexedBlockMatmulOp),
+        ),
         cpu.StrassenCombinationsOp: run_strassen_combinations,
         cpu.PerRowQuantizeOp: per_row_quantize,
         cpu.SoftmaxOp: run_softmax,

@@ -52,6 +52,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         cpu.AttentionOp,
         cpu.BatchMatmulOp,
         cpu.IndexedMatmulOp,
+        cpu.IndexedBlockMatmulOp,
         cpu.StrassenCombinationsOp,
         cpu.StrassenMatmulOp,
         glow.FullyConnectedOp,

@@ -101,7 +101,7 @@ def _indexed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     from glow.backends.cpu.kernels.movement.gather import is_whole_table
 
     source, weights, indices = op.ins
-    matrices, _, depth, width = shape_of(weights)
+    matrices, width = shape_of(weights)[0], shape_of(weights)[-1]
     if width % target.lanes(32):
         raise GlowError(
             f"{op.name} cannot have panels of {width} columns: the target's registers have "
@@ -109,8 +109,9 @@ def _indexed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
             node=node_name(op),
         )
     index, inside = stored_element(indices), are_inside(indices, matrices)
+    rows, depth = shape_of(source)
     spec = kernel.IndexedMatmulSpec(
-        shape_of(source)[0],
+        rows,
         op.attributes_view().int("columns"),
         depth,
         matrices,
@@ -119,9 +120,17 @@ def _indexed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         is_unsigned(indices),
         reports=not inside and not is_whole_table(index, matrices),
     )
-    return (reporting if spec.reports else invoke)(
-        "indexed_matmul", spec, kernel.build_indexed_matmul, [op.outs[0], *op.ins]
-    )
+    call, buffers = reporting if spec.reports else invoke, [op.outs[0], *op.ins]
+    if op.node is cpu.IndexedMatmulOp:
+        return call("indexed_matmul", spec, kernel.build_indexed_matmul, buffers)
+    from glow.backends.cpu.kernels.matmul import indexed_block_matmul as blocks
+
+    form = blocks.BlockFormat.of(op.attributes_view())
+    if (wrong := form.wrong(depth)) is not None:
+        raise GlowError(f"{op.name} cannot have {wrong}", node=node_name(op))
+    few_bits = blocks.IndexedBlockMatmulSpec(**vars(spec), format=form)
+    build = blocks.build_indexed_block_matmul
+    return call("indexed_block_matmul", few_bits, build, buffers)
 
 
 def _strassen_combinations(
@@ -326,6 +335,7 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     cpu.AttentionOp: _attention,
     cpu.BatchMatmulOp: _batch_matmul,
     cpu.IndexedMatmulOp: _indexed,
+    cpu.IndexedBlockMatmulOp: _indexed,
     cpu.StrassenCombinationsOp: _strassen_combinations,
     cpu.StrassenMatmulOp: _strassen,
     glow.FullyConnectedOp: _fully_connected,

@@ -106,6 +106,19 @@ def test_experts_of_few_bits(bits, block, points):
     check("QMoE", inputs, 1e-4, k=2, expert_weight_bits=bits, **sizes)
 
 
+@pytest.mark.parametrize("points", [False, True])
+def test_experts_of_few_bits_stay_so(points):
+    inputs = quantized(4, block=16, points=points)
+    model, _ = model_of(
+        "QMoE", inputs, range(2, len(inputs)), domain="com.microsoft", block_size=16
+    )
+    module = import_model(model)
+    lower_to(module, "lowered")
+    names = [op.name for op in module.walk()]
+    assert names.count("cpu.indexed_block_matmul") == 2
+    assert "cpu.batch_matmul" not in names
+
+
 @pytest.mark.parametrize(
     ("operator", "attributes", "message"),
     [

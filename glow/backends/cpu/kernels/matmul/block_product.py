@@ -18,27 +18,19 @@ from glow.lowering.loop_builder.builder import Index, LoopBuilder
 
 
 class QuantizedColumns:
-    """A group of columns of the packed weights."""
+    """A group of columns of packed weights [units, K / size, record, blocks, lanes]."""
 
     def __init__(
         self,
         builder: LoopBuilder,
         spec: BlockQuantizedSpec,
-        buffer: SSAValue,
-        place: tuple[Index, ColumnGroup],
+        unit: tuple[SSAValue, Index],
+        shape: tuple[int, int],
     ) -> None:
-        unit, group = place
-        split = spec.split(builder.target)
-        is_rest = group == split.rest
+        """`unit`: the memory, and the place in it; `shape`: the group's registers."""
         self.builder, self.spec, self.format = builder, spec, spec.format
-        self.shape = (group.blocks, split.lanes)
-        height = (spec.quantized_blocks, spec.format.record)
-        before = prod(height) * split.groups * split.blocks * split.lanes
-        whole = (1 if is_rest else split.groups, *height, *self.shape)
-        self.memory = builder.reinterpret(
-            buffer, whole, offset=before if is_rest else 0
-        )
-        self.unit = 0 if is_rest else unit
+        self.memory, self.unit = unit
+        self.shape = shape
 
     def row(self, block: Index, number: Index) -> SSAValue:
         """Words of a block along the depth, [blocks, lanes]."""
@@ -48,6 +40,24 @@ class QuantizedColumns:
     def floats(self, block: Index, number: Index) -> SSAValue:
         """The same as floats: scales, or zero points."""
         return self.builder.bitcast(self.row(block, number), f32)
+
+
+def columns_of(
+    builder: LoopBuilder,
+    spec: BlockQuantizedSpec,
+    buffer: SSAValue,
+    place: tuple[Index, ColumnGroup],
+) -> QuantizedColumns:
+    """A group of columns of all weights of a product; the narrower last one is behind others."""
+    unit, group = place
+    split = spec.split(builder.target)
+    is_rest = group == split.rest
+    shape = (group.blocks, split.lanes)
+    height = (spec.quantized_blocks, spec.format.record)
+    before = prod(height) * split.groups * split.blocks * split.lanes
+    whole = (1 if is_rest else split.groups, *height, *shape)
+    memory = builder.reinterpret(buffer, whole, offset=before if is_rest else 0)
+    return QuantizedColumns(builder, spec, (memory, 0 if is_rest else unit), shape)
 
 
 class BlockProduct(ABC):
@@ -78,7 +88,7 @@ class BlockProduct(ABC):
 
         def visit(group: ColumnGroup) -> None:
             place = (unit, group)
-            columns = QuantizedColumns(self.builder, self.spec, self.weights, place)
+            columns = columns_of(self.builder, self.spec, self.weights, place)
             self.group(columns, group, block)
 
         self.split.visit(self.builder, unit, visit)

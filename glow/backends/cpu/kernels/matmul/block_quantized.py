@@ -43,7 +43,7 @@ Weights = Callable[[Index, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
 """What becomes of the weights of a step of the depth, [blocks, lanes], with carried values."""
 
 
-class _Block:
+class Block:
     """A block along the depth of a group of columns: [blocks, lanes] for each of its steps."""
 
     def __init__(self, columns: QuantizedColumns, number: Index) -> None:
@@ -140,7 +140,7 @@ class FloatProduct(BlockProduct):
         A single row multiplies the sum of the block by its scale; more have no registers for that.
         """
         row, number = place
-        block, multiply = _Block(columns, number), partial(self.multiply, row)
+        block, multiply = Block(columns, number), partial(self.multiply, row)
         if self.spec.rows > 1:
             return block.steps(words, [total], multiply)[0]
         zero = self.zeros(columns)
@@ -208,7 +208,7 @@ class _Panels:
             b.transfer_write(weights, self.panel, (b.sub(k, start), 0, 0), (1, 2))
             return carried
 
-        _Block(self.columns, block).steps(words, (), write)
+        Block(self.columns, block).steps(words, (), write)
 
     def _all_rows(self, first: Index, steps: int, *, starts: bool) -> None:
         """Multiplies all tiles with the panel, which begins with block `first`."""

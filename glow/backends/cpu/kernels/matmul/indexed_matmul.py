@@ -81,10 +81,15 @@ class IndexedMatmulSpec:
         return [
             flat(self.rows * self.columns),
             flat(self.rows * self.depth),
-            flat(self.matrices * self.panels * self.depth * self.width),
+            self.weights,
             flat(self.rows, self.index),
             *error_types(self.reports),
         ]
+
+    @property
+    def weights(self) -> MemRefType:
+        """The type of the weights."""
+        return flat(self.matrices * self.panels * self.depth * self.width)
 
 
 def rows_of_matrix(rows: int, matrices: int) -> int:
@@ -102,7 +107,7 @@ def panel_width(
     return choose_tile(wanted, columns, depth, target).blocks * target.lanes(32)
 
 
-class _IndexedProduct:
+class IndexedProduct:
     """What one kernel computes."""
 
     def __init__(
@@ -119,8 +124,7 @@ class _IndexedProduct:
         self.lanes = lanes
         self.split = ColumnSplit(spec.columns, lanes, self.tile.blocks)
         self.x = builder.reinterpret(x, (spec.rows, spec.depth))
-        shape = (spec.matrices, spec.panels, spec.depth, self.tile.blocks, lanes)
-        self.weights = builder.reinterpret(weights, shape)
+        self.weights = self.panels(weights)
         strides = Strides((), spec.columns, 1)
         result = Matrix(builder, y, strides, extents, lanes, blocked=True)
         self.store = PartialStore(
@@ -131,6 +135,12 @@ class _IndexedProduct:
         self.starts = builder.alloca(
             types.memref_type((spec.matrices + 2,), types.INDEX)
         )
+
+    def panels(self, weights: SSAValue) -> SSAValue:
+        """The weights, [matrices, panels, ..., blocks, lanes]."""
+        spec, registers = self.spec, (self.tile.blocks, self.lanes)
+        shape = (spec.matrices, spec.panels, spec.depth, *registers)
+        return self.builder.reinterpret(weights, shape)
 
     def rows(self, low: Index, high: Index, first: Index) -> None:
         """Computes some panels of the rows that are sorted at once, from a first one on."""
@@ -199,19 +209,28 @@ class _IndexedProduct:
     ) -> None:
         """Computes a panel's columns of a tile of rows."""
         b, registers = self.builder, (group.blocks, self.lanes)
-        unroll = self.tile.unroll(b.target.core)
-
-        def factors(k: Index) -> Sequence[SSAValue]:
-            columns = b.transfer_read(self.weights, (*at, k, 0, 0), registers, (3, 4))
-            return self._elements(rows, k, registers), columns
-
-        shape = (self.tile.rows, *registers)
-        total = accumulate(b, self.spec.depth, unroll, shape, factors)
+        total = self.sums(at, rows, registers)
         for number, row in enumerate(rows):
             value = b.shape_cast(b.extract(total, number), (1, *registers))
             self.store(value, row, group)
 
-    def _elements(
+    def sums(
+        self,
+        at: tuple[Index, Index],
+        rows: Sequence[SSAValue],
+        registers: tuple[int, int],
+    ) -> SSAValue:
+        """The products [rows, *registers] of a tile of rows with a panel of a matrix."""
+        b, unroll = self.builder, self.tile.unroll(self.builder.target.core)
+
+        def factors(k: Index) -> Sequence[SSAValue]:
+            columns = b.transfer_read(self.weights, (*at, k, 0, 0), registers, (3, 4))
+            return self.elements(rows, k, registers), columns
+
+        shape = (self.tile.rows, *registers)
+        return accumulate(b, self.spec.depth, unroll, shape, factors)
+
+    def elements(
         self, rows: Sequence[SSAValue], k: Index, registers: tuple[int, int]
     ) -> SSAValue:
         """What the rows of a tile multiply at step k, each of them in registers of its own."""
@@ -227,10 +246,17 @@ def build_indexed_matmul(
     spec: IndexedMatmulSpec, target: Target, name: str = "indexed_matmul"
 ) -> Kernel:
     """The kernel f(y, x, weights, indices, [errors], lo, hi); a panel is a work item."""
+    return kernel_of(IndexedProduct, spec, target, name)
+
+
+def kernel_of(
+    make: type[IndexedProduct], spec: IndexedMatmulSpec, target: Target, name: str
+) -> Kernel:
+    """The kernel of products of a kind."""
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        product = _IndexedProduct(builder, spec, buffers)
+        product = make(builder, spec, buffers)
 
         def rows(first: Index) -> None:
             product.rows(low, high, first)

@@ -58,10 +58,10 @@ def _block_weights(node: OnnxNode, codes: Bytes, scales: Array, bits: int) -> Op
     """[K, N], as they are."""
     held = Constant(scales.T.astype(np.float32), f"{node.proto.input[2]}.scales")
     name, centred = node.proto.input[1], not node.has(3)
-    operands = [_stored(codes.T, bits, f"{name}.codes", centred=centred), held]
+    operands = [stored(codes.T, bits, f"{name}.codes", centred=centred), held]
     if node.has(3):
         points = _zero_points(node, scales, bits).T
-        operands.append(_stored(points, bits, f"{name}.points", centred=False))
+        operands.append(stored(points, bits, f"{name}.points", centred=False))
     size, level = node.attr_int("block_size", 0), node.attr_int("accuracy_level", 0)
     row_bits = ROW_BITS if level == ROUNDED_ROWS else 0
     return node.emit(BlockDequantizeOp, *operands, block_size=size, row_bits=row_bits)
@@ -84,7 +84,7 @@ def _zero_points(node: OnnxNode, scales: Array, bits: int) -> Bytes:
     return unpacked(packed, bits)[:, :blocks]
 
 
-def _stored(codes: Bytes, bits: int, name: str, *, centred: bool) -> Constant:
+def stored(codes: Bytes, bits: int, name: str, *, centred: bool) -> Constant:
     """A constant of codes from 0 on; `centred`: of integers with a sign, 0 in the middle."""
     sign = Signedness.SIGNLESS if centred else Signedness.UNSIGNED
     middle = np.uint8(1 << (bits - 1) if centred else 0)
@@ -174,7 +174,7 @@ def _table(node: OnnxNode, index: int, bits: int, *, centred: bool) -> Constant:
     array, name = node.constant(index, "a table"), f"{node.proto.input[index]}.codes"
     if array.dtype != np.uint8:
         return Constant(array, name)
-    return _stored(unpacked(array, bits), bits, name, centred=centred)
+    return stored(unpacked(array, bits), bits, name, centred=centred)
 
 
 def unpacked(packed: Array, bits: int) -> Bytes:

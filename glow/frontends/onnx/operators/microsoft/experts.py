@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import f32
 
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import (
+    BlockDequantizeOp,
     GatherOp,
     GeluTanhOp,
     MatmulOp,
@@ -30,11 +30,13 @@ from glow.dialects.glow.quantization import WEIGHT_BITS
 from glow.dialects.weight_table import Array
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, element_type
-from glow.frontends.onnx.operators.microsoft.block_weights import unpacked
+from glow.frontends.onnx.operators.microsoft.block_weights import (
+    Bytes,
+    stored,
+    unpacked,
+)
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import contrib_op
-
-Floats = npt.NDArray[np.float32]
 
 SWIGLU = "swiglu"
 INTERLEAVED = 1
@@ -72,7 +74,7 @@ def experts(node: OnnxNode) -> Value:
 
 @contrib_op("QMoE")
 def quantized_experts(node: OnnxNode) -> Value:
-    """The same with weights of 2, 4 or 8 bits, which are made f32 here.
+    """The same with weights of 2, 4 or 8 bits, which stay so.
 
     Shares are the softmax of the k best logits.
     """
@@ -113,20 +115,30 @@ def _quantized_layer(node: OnnxNode, index: int, points: int) -> Layer | None:
             f"blocks of {size}"
         )
     scales = scales.reshape(*codes.shape[:2], blocks)
-    zeros = _zero_points(node, points, bits, scales)
-    numbers: Floats = codes.astype(np.float32)
-    numbers = (numbers - _each(zeros, size, codes)) * _each(scales, size, codes)
-    held = Constant(numbers, f"{node.proto.input[index]}.weights", is_weight=True)
     bias = node.convert(node.value(index + 2), f32) if node.has(index + 2) else None
-    return Layer(held, bias)
+    return Layer(_few_bits(node, index, (codes, scales), (points, bits, size)), bias)
 
 
-def _each(numbers: Array, size: int, codes: Array) -> Floats:
-    """A number for each code, of one for each block."""
-    return np.repeat(numbers, size, axis=2)[:, :, : codes.shape[2]].astype(np.float32)
+def _few_bits(
+    node: OnnxNode,
+    index: int,
+    numbers: tuple[Bytes, Array],
+    settings: tuple[int, int, int],
+) -> Operand:
+    """Codes [E, N, K] and scales as they are, and zero points unless they are in the middle."""
+    (codes, scales), (points, bits, size) = numbers, settings
+    name, zeros = node.proto.input[index], _zero_points(node, points, bits, scales)
+    centred = bool((zeros == 1 << (bits - 1)).all())
+    operands = [
+        stored(codes, bits, f"{name}.codes", centred=centred),
+        Constant(scales, f"{node.proto.input[index + 1]}.scales"),
+    ]
+    if not centred:
+        operands.append(stored(zeros, bits, f"{name}.points", centred=False))
+    return node.emit(BlockDequantizeOp, *operands, axis=2, block_size=size)
 
 
-def _zero_points(node: OnnxNode, index: int, bits: int, scales: Array) -> Array:
+def _zero_points(node: OnnxNode, index: int, bits: int, scales: Array) -> Bytes:
     """Zero points in the shape of the scales: packed along blocks, or columns that have one.
 
     Without them, it is the middle of the codes.

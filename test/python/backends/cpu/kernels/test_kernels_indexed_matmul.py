@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.kernels.kernel_testing import RANDOM, TARGET, normal, run_kernel
-from xdsl.dialects.builtin import i8, i32
+from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 
 import glow
+from glow.backends.cpu.kernels.matmul.block_quantized_spec import BlockFormat
+from glow.backends.cpu.kernels.matmul.block_quantized_weights import BlockWeights
+from glow.backends.cpu.kernels.matmul.indexed_block_matmul import (
+    IndexedBlockMatmulSpec,
+    build_indexed_block_matmul,
+    packed_matrices,
+)
+from glow.backends.cpu.kernels.matmul.indexed_block_matmul import (
+    panel_width as block_panel_width,
+)
 from glow.backends.cpu.kernels.matmul.indexed_matmul import (
     SORTED_ROWS,
     IndexedMatmulSpec,
@@ -15,6 +25,7 @@ from glow.backends.cpu.kernels.matmul.indexed_matmul import (
     panel_width,
 )
 from glow.backends.cpu.layout.indexed_products import pack_panels
+from glow.dialects.weight_table import dtype_of
 from glow.frontends.mlir import parse_text
 from glow.lowering.target.target import PRESETS
 from glow.universe import new_context
@@ -69,6 +80,48 @@ def test_rows_that_all_name_one_matrix(index: object, dtype: type) -> None:
     out = np.full((50, 40), np.nan, np.float32)
     (found,) = run_kernel(build_indexed_matmul(spec, TARGET), [out], inputs)
     np.testing.assert_allclose(found, x @ weights[199], rtol=1e-4, atol=1e-5)
+
+
+FORMATS = [BlockFormat(4, 32), BlockFormat(4, 16, has_points=True), BlockFormat(8, 64),
+           BlockFormat(2, 16, has_points=True)]  # fmt: skip
+
+
+def few_bits(form: BlockFormat, *shape: int) -> tuple[BlockWeights, np.ndarray]:
+    """Codes [K, E, N] and what is with them, and the floats [E, K, N] that they mean."""
+    depth, *outer = shape
+    blocks = (-(-depth // form.size), *outer)
+    dtype = dtype_of(IntegerType(form.bits, Signedness.UNSIGNED))
+    codes = RANDOM.integers(0, 1 << form.bits, shape, np.uint8)
+    scales = normal(*blocks)
+    points = RANDOM.integers(0, 1 << form.bits, blocks, np.uint8)
+    points = points if form.has_points else np.full_like(points, form.middle)
+    wide = [np.repeat(x.astype("d"), form.size, 0)[:depth] for x in (points, scales)]
+    floats = np.moveaxis((codes - wide[0]) * wide[1], 0, 1)
+    held = BlockWeights(
+        form, codes.view(dtype), scales, points if form.has_points else None
+    )
+    return held, floats
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("rows", [1, 3, 40])
+@pytest.mark.parametrize("depth", [16, 80])
+def test_matrices_of_few_bits(
+    depth: int, rows: int, form: BlockFormat, name: str
+) -> None:
+    target, matrices, columns = TARGETS[name], 3, 70
+    held, floats = few_bits(form, depth, matrices, columns)
+    width = block_panel_width((matrices, depth, columns), rows, form, target)
+    sizes = (rows, columns, depth, matrices, width)
+    spec = IndexedBlockMatmulSpec(*sizes, format=form)
+    words = packed_matrices(held, width, target).array()
+    x, indices = normal(rows, depth), RANDOM.integers(-matrices, matrices, rows)
+    out = np.full((rows, columns), np.nan, np.float32)
+    kernel = build_indexed_block_matmul(spec, target)
+    (found,) = run_kernel(kernel, [out], [x, words, indices], target)
+    expected = np.einsum("mk,mkn->mn", x.astype("d"), floats[indices])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 PROGRAM = """
