@@ -136,11 +136,11 @@ def _parts(
 
 def _conv_tile(tiling: ConvTiling) -> str:
     """The tiles of the longest runs: rows, or columns where all are at a border."""
-    config, (row, *sides) = tiling.config, (length for _, length in tiling.runs)
+    config, (top, bottom) = tiling.config, tiling.window.interior(0)
     if config.images:
         return _parts(tiling.parts, config.pixels, "images")
-    longer = max(sides, default=0) > row
-    return _parts(tiling.parts, config.sides if longer else config.pixels)
+    of_columns = config.sides and bottom - top > tiling.window.row_run
+    return _parts(tiling.parts, config.sides if of_columns else config.pixels)
 
 
 def _conv2d(spec: Conv2dSpec, target: Target) -> Choice:

@@ -112,14 +112,14 @@ def _plain(
     spec: DirectConvSpec, target: Target, first: PlainConvConfig
 ) -> Iterator[PlainConvConfig]:
     lanes, stride = target.lanes(types.bit_width(spec.element)), spec.walked.strides[1]
-    low, high = spec.walked.interior(1)
+    run = spec.walked.row_run
     tiles = [
         PixelTile(channels, vectors, lanes)
         for channels in range(1, spec.group_outputs + 1)
         for vectors in VECTORS
     ]
     for tile in sorted(
-        tiles, key=lambda tile: tile.run_cycles(high - low, stride, target.core)
+        tiles, key=lambda tile: tile.run_cycles(run, stride, target.core)
     ):
         planes = max(1, spec.out_channels // tile.channels) * spec.batch
         segments = row_segments(spec.walked, tile.pixels, planes)
@@ -134,8 +134,8 @@ def _planes(
     """
     if first.by_pixel:
         return
-    (low, high), (top, bottom) = (spec.window.interior(axis) for axis in (1, 0))
-    cycles = partial(spec.run_cycles, high - low, core=target.core)
+    top, bottom = spec.window.interior(0)
+    cycles = partial(spec.run_cycles, spec.window.row_run, core=target.core)
     sizes = sorted(range(1, MAX_PIXELS + 1), key=cycles)
     for segments in dict.fromkeys((first.segments, *SEGMENTS)):
         for pixels in sizes:

@@ -76,12 +76,12 @@ def _conv_tiles(
     window, total = spec.walked, spec.output_blocks
     choices = (False, True) if window.side_columns() else (first.whole_rows,)
     models = {w: tile_model(spec, target, whole_rows=w) for w in choices}
-    (low, high), (top, bottom) = (window.interior(axis) for axis in (1, 0))
+    top, bottom = window.interior(0)
     for blocks in range(1, min(MAX_BLOCKS, total) + 1):
         parts = channel_parts(total, blocks)
         for whole in choices:
-            row, model = window.output[1] if whole else high - low, models[whole]
-            sides = () if whole or not window.side_columns() else parts
+            row, model = window.output[1] if whole else window.row_run, models[whole]
+            sides = () if whole or not window.line_columns() else parts
             for size in equal_cuts(row, model.max_pixels(blocks)):
                 pixels = (size, *(model.pixels(row, part.blocks) for part in parts[1:]))
                 side = tuple(model.pixels(bottom - top, part.blocks) for part in sides)

@@ -74,6 +74,7 @@ def blocked(array: np.ndarray, lanes: int) -> np.ndarray:
         (24, 4, Window((14, 9), (5, 3), (2, 1), (1, 2), (4, 0, 1, 2))),
         (6, 2, Window((3, 30), (1, 3), pads=(0, 1, 0, 1))),
         (16, 4, Window((1, 1), (1, 1))),
+        (24, 4, Window((9, 20), (3, 3), dilations=(6, 6), pads=(6, 6, 6, 6))),
     ],
 )
 def test_kernel(channels: int, size: int, window: Window, target: Target) -> None:

@@ -92,6 +92,11 @@ CASES = {
         groups=2,
         zero_point=7,
     ),
+    "dilated, runs of rows": Case(
+        (33, 40),
+        Window((9, 20), (3, 3), dilations=(6, 6), pads=(6, 6, 6, 6)),
+        zero_point=5,
+    ),
     "mostly padding": Case(
         (5, 1), Window((3, 3), (3, 3), pads=(2, 2, 2, 2)), zero_point=9
     ),
@@ -114,6 +119,11 @@ DEPTHWISE = {
         (7, 7),
         Window((5, 5), (3, 2), dilations=(2, 3), pads=(3, 4, 1, 2)),
         zero_point=9,
+    ),
+    "dilated, runs of rows": Case(
+        (20, 20),
+        Window((9, 20), (3, 3), dilations=(6, 6), pads=(6, 6, 6, 6)),
+        zero_point=5,
     ),
 }
 

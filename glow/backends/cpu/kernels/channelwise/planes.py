@@ -22,6 +22,7 @@ from glow.lowering.loop_builder.window import (
     Tile,
     Window,
     row_segments,
+    tiles_of_runs,
 )
 from glow.lowering.loop_builder.work_items import WorkItems
 from glow.lowering.target.core import Core
@@ -120,17 +121,16 @@ class BlockedPlanes:
         """The tiles that cover a plane in the fewest cycles, or take the least code."""
         if small_loops:
             return DepthwiseConfig(1, by_pixel=True)
-        (low, high), (top, bottom) = (self.window.interior(axis) for axis in (1, 0))
-        pixels, sides = (
-            self.tile_size(run, core) for run in (high - low, bottom - top)
-        )
+        top, bottom = self.window.interior(0)
+        runs = (self.window.row_run, bottom - top)
+        pixels, sides = (self.tile_size(run, core) for run in runs)
         segments = row_segments(self.window, lambda _: pixels, self.batch * self.blocks)
         sides = sides if self.has_sides(segments) else 1
         return DepthwiseConfig(pixels, sides, segments)
 
     def has_sides(self, segments: int) -> bool:
         """Whether pixels at borders of rows have tiles of their own."""
-        return bool(self.window.side_columns()) and not self._takes_sides(segments)
+        return bool(self.window.line_columns()) and not self._takes_sides(segments)
 
     def _takes_sides(self, segments: int) -> bool:
         """Whether a row's pixels at borders are visited with it."""
@@ -145,7 +145,7 @@ class BlockedPlanes:
         config = self.config or self.choose_config(core)
         return PlaneTraversal(
             self.window,
-            lambda _: config.pixels,
+            tiles_of_runs(self.window, config.pixels),
             static_rows=self.unrolled,
             segments=config.segments,
             side_size=lambda _: config.sides,
@@ -157,16 +157,16 @@ class BlockedPlanes:
         config = self.config or DepthwiseConfig(1)
         if config.by_pixel and config != DepthwiseConfig(1, by_pixel=True):
             return "tiles of several pixels where it takes them one by one"
-        (low, high), (top, bottom) = (self.window.interior(axis) for axis in (1, 0))
+        row, (top, bottom) = self.window.row_run, self.window.interior(0)
         for what, size, run in (
-            ("pixels of a row", config.pixels, high - low),
+            ("pixels of a row", config.pixels, row),
             ("pixels of a column", config.sides, bottom - top),
         ):
             most = max(1, min(run, MAX_PIXELS))
             if size > most:
                 return f"tiles of {size} {what}: the plane and the kernel allow 1 to {most}"
-        if config.segments > max(1, high - low):
-            return f"{config.segments} segments: a row has {high - low} pixels"
+        if config.segments > max(1, row):
+            return f"{config.segments} segments: a row has {row} pixels"
         return None
 
     def work_items(self, core: Core) -> WorkItems:

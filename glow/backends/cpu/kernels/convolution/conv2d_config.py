@@ -81,10 +81,9 @@ def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
     parts, whole_rows = _choose_parts(spec, target)
     if whole_rows and (of_images := _tiles_of_images(spec, parts, target)) is not None:
         return of_images
-    low, high = window.interior(1)
     top, bottom = window.interior(0)
-    row = window.output[1] if whole_rows else high - low
-    sides = () if whole_rows or not window.side_columns() else parts
+    row = window.output[1] if whole_rows else window.row_run
+    sides = () if whole_rows or not window.line_columns() else parts
     model = tile_model(spec, target, whole_rows=whole_rows)
     config = ConvConfig(
         parts[0].blocks,
@@ -265,8 +264,7 @@ def _longest_runs(spec: Conv2dSpec, tiling: ConvTiling) -> tuple[int, int]:
         return spec.batch, 0
     if config.whole_rows or config.order == PIXELS:
         return window.output[1], 0
-    low, high = window.interior(1)
-    return high - low, len(tiling.parts) if window.side_columns() else 0
+    return window.row_run, len(tiling.parts) if window.line_columns() else 0
 
 
 def _wrong_tiles(spec: Conv2dSpec, config: ConvConfig) -> Iterator[str]:

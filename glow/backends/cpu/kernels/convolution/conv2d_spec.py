@@ -24,6 +24,7 @@ from glow.lowering.loop_builder.window import (
     PlaneTraversal,
     Window,
     plane_runs,
+    tiles_of_runs,
 )
 from glow.lowering.target.target import Target
 
@@ -217,7 +218,7 @@ class ConvTiling:
             return RowTraversal(self.window, pixels, segments, self.config.rows)
         return PlaneTraversal(
             self.window,
-            lambda _: pixels,
+            tiles_of_runs(self.window, pixels),
             segments=segments,
             side_size=lambda _: self.config.sides[number],
         )

@@ -125,11 +125,15 @@ VECTORS = (1, 2, 3, 4, 6, 8)
 """The sizes of tiles, in vectors of pixels."""
 
 
+def _registers(tile: PixelTile, window: Window) -> int:
+    """The registers that the pixels of one channel take in the runs of a row."""
+    return max((tile.registers(run.length) for run in window.row_runs), default=1)
+
+
 def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
     """The register tile that computes a row of the interior in the fewest cycles."""
     lanes = target.lanes(types.bit_width(spec.element))
-    low, high = spec.walked.interior(1)
-    run, stride = high - low, spec.walked.strides[1]
+    run, stride = spec.walked.row_run, spec.walked.strides[1]
     channels = [c for c in range(1, 25) if spec.group_outputs % c == 0]
     tiles = (
         PixelTile(count, vectors, lanes) for count in channels for vectors in VECTORS
@@ -137,7 +141,8 @@ def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
     fitting = [
         tile
         for tile in tiles
-        if (tile.channels + 1) * tile.registers(run) < target.num_vector_registers
+        if (tile.channels + 1) * _registers(tile, spec.walked)
+        < target.num_vector_registers
     ]
     return min(fitting, key=lambda tile: tile.run_cycles(run, stride, target.core))
 
@@ -175,9 +180,9 @@ def cycles_between_blocks(spec: DirectConvSpec, target: Target) -> float:
 def direct_cycles(spec: DirectConvSpec, target: Target) -> float:
     """The estimated cycles of a convolution with its side columns."""
     tile, window, core = choose_pixel_tile(spec, target), spec.walked, target.core
-    (low, high), stride = window.interior(1), window.strides[1]
-    row = tile.run_cycles(high - low, stride, core)
-    row += window.side_columns() * tile.run_cycles(1, 1, core)
+    stride = window.strides[1]
+    row = sum(tile.run_cycles(run.length, stride, core) for run in window.row_runs)
+    row += window.line_columns() * tile.run_cycles(1, 1, core)
     rows = spec.batch * spec.out_channels * window.output[0]
     return rows * spec.group_inputs * prod(window.kernel) * row
 
@@ -195,7 +200,7 @@ def wrong_plain_config(spec: DirectConvSpec, target: Target) -> str | None:
     config, registers = spec.config, target.num_vector_registers
     if config is None:
         return None
-    channels, (low, high) = config.channels, spec.walked.interior(1)
+    channels, run = config.channels, spec.walked.row_run
     if spec.group_outputs % channels:
         return f"tiles of {channels} channels: {spec.group_outputs} are no multiple"
     if (channels + 1) * config.vectors >= registers:
@@ -203,8 +208,8 @@ def wrong_plain_config(spec: DirectConvSpec, target: Target) -> str | None:
             f"a tile of {channels} channels and {config.vectors} vectors: the target's "
             f"{registers} registers allow 1 to {(registers - 1) // (channels + 1)} vectors"
         )
-    if config.segments > max(1, high - low):
-        return f"{config.segments} segments: a row has {high - low} pixels"
+    if config.segments > max(1, run):
+        return f"{config.segments} segments: a row has {run} pixels"
     return None
 
 

@@ -81,6 +81,9 @@ CONVOLUTIONS = {
     "3x3 dilated beyond the image": Conv2dSpec(
         1, 8, 8, Window((5, 5), (3, 3), dilations=(6, 6), pads=(6, 6, 6, 6))
     ),
+    "3x3 dilated, runs of one row": Conv2dSpec(
+        1, 24, 40, Window((9, 20), (3, 3), dilations=(6, 6), pads=(6, 6, 6, 6))
+    ),
     "5x3 uneven everything": Conv2dSpec(
         1, 24, 40, Window((14, 9), (5, 3), (3, 1), (1, 2), (4, 0, 1, 2))
     ),
