@@ -43,3 +43,15 @@ func.func @kept(%x: tensor<2x4xf16>, %w: tensor<2x2xf64>) -> (tensor<2x4xf16>, t
   %b = glow.matmul %w, %w : tensor<2x2xf64>
   func.return %a, %b : tensor<2x4xf16>, tensor<2x2xf64>
 }
+
+// Sums of volumes and of transposed windows, too.
+// CHECK-LABEL: func.func @convolutions(
+// CHECK: glow.conv3d %{{.*}}, %{{.*}} : tensor<1x4x3x3x3xf32>
+// CHECK: glow.conv_transpose2d %{{.*}}, %{{.*}} : tensor<1x4x3x3xf32>
+// CHECK: glow.conv_transpose3d %{{.*}}, %{{.*}} : tensor<1x4x3x3x3xf32>
+func.func @convolutions(%x: tensor<1x4x3x3x3xf16>, %y: tensor<1x4x3x3xf16>, %w: tensor<4x4x1x1x1xf16>, %v: tensor<4x4x1x1xf16>) -> (tensor<1x4x3x3x3xf16>, tensor<1x4x3x3xf16>, tensor<1x4x3x3x3xf16>) {
+  %a = glow.conv3d %x, %w : tensor<1x4x3x3x3xf16>
+  %b = glow.conv_transpose2d %y, %v : tensor<1x4x3x3xf16>
+  %c = glow.conv_transpose3d %x, %w : tensor<1x4x3x3x3xf16>
+  func.return %a, %b, %c : tensor<1x4x3x3x3xf16>, tensor<1x4x3x3xf16>, tensor<1x4x3x3x3xf16>
+}
