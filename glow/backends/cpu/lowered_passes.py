@@ -47,7 +47,7 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
         SplitChannelsPass(target),
         LowerQuantizedPass(backend),
         RecognizeAttentionPass(),
-        PromoteTypesPass(target, backend),
+        PromoteTypesPass(target, backend, excess=options.numerics != "exact"),
         LowerNodesPass(backend),
         FoldConstantsPass(),
         Fp16StoragePass(target),

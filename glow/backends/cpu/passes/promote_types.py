@@ -11,6 +11,8 @@ windows and fractional factors of integers go through f64.
     %1 = glow.convert %x : tensor<2x4xf32>
     %2 = glow.softmax %1 axis 1 : tensor<2x4xf32>
     %0 = glow.convert %2 : tensor<2x4xbf16>
+
+With `excess`, values of f16 between nodes are not rounded (`excess_precision.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -28,24 +29,32 @@ from xdsl.dialects.builtin import (
     TensorType,
     f32,
     f64,
-    i1,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
+from glow.backends.cpu.passes.excess_precision import (
+    conversions,
+    keep_excess_precision,
+)
 from glow.backends.cpu.passes.half_kernels import half_rule
+from glow.backends.cpu.passes.wider_nodes import (
+    PRODUCTS,
+    bits,
+    compute_in,
+    convert,
+    converted,
+)
 from glow.dialects import glow
-from glow.dialects.node import NodeOp, Types, element_of, shape_of, tensor_type
-from glow.dialects.weights import constant_value, dtype_of
+from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.lowering.target.program_target import settle_target
 from glow.lowering.target.target import Target
 from glow.lowering.type_guards import is_integer
-from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.contract import MEANING
 from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,
-    name_of,
     rewrite_nodes,
 )
 
@@ -54,13 +63,6 @@ Rule = Callable[[NodeOp, Attribute], Attribute | None]
 
 KeepsHalf = Callable[[Operation, Target], bool]
 """Whether a node on 16-bit floats stays as it is."""
-
-
-def _bits(element: Attribute) -> int:
-    """The width of an integer type; 0 of booleans and everything else."""
-    if is_integer(element) and element != i1:
-        return 8 * dtype_of(element).itemsize
-    return 0
 
 
 def _float(op: NodeOp, element: Attribute) -> Attribute | None:
@@ -75,13 +77,13 @@ def _batch_norm(op: NodeOp, element: Attribute) -> Attribute | None:
 
 def _product(op: NodeOp, element: Attribute) -> Attribute | None:
     """Sums of products of narrow integers are exact in 64 bits."""
-    return i64 if 0 < _bits(element) < 32 else _float(op, element)
+    return i64 if 0 < bits(element) < 32 else _float(op, element)
 
 
 def _gemm(op: NodeOp, element: Attribute) -> Attribute | None:
     attributes = op.attributes_view()
     factors = attributes.float("alpha"), attributes.float("beta")
-    if _bits(element) and not all(factor.is_integer() for factor in factors):
+    if bits(element) and not all(factor.is_integer() for factor in factors):
         return f64
     return _product(op, element)
 
@@ -91,7 +93,7 @@ def _average(op: NodeOp, element: Attribute) -> Attribute | None:
 
 
 def _mean(op: NodeOp, element: Attribute) -> Attribute | None:
-    return i64 if 0 < _bits(element) < 64 else _float(op, element)
+    return i64 if 0 < bits(element) < 64 else _float(op, element)
 
 
 SEVERAL_STEPS = (
@@ -152,23 +154,8 @@ def promote(op: Operation, keeps_half: KeepsHalf, target: Target) -> None:
             _promote_sums(op)
         return
     wide = RULES[type(op)](op, element)
-    if wide is None:
-        return
-    builder = NodeBuilder(op)
-    new = type(op).build_node(
-        [_converted(builder, value, element, wide) for value in op.inputs],
-        cast(Types, [_with_element(r.type, element, wide) for r in op.results]),
-        predicate=op.predicate,
-        **attributes_of(op),  # pyright: ignore[reportArgumentType]
-    )
-    builder.insert(new)
-    saturates = type(op) in PRODUCTS and wide == i64
-    builder.replace(
-        *(
-            _back(builder, value, cast(TensorType[Attribute], old.type), saturates)
-            for value, old in zip(new.results, op.results, strict=True)
-        )
-    )
+    if wide is not None:
+        compute_in(op, element, wide)
 
 
 def _promote_sums(op: NodeOp) -> None:
@@ -178,59 +165,14 @@ def _promote_sums(op: NodeOp) -> None:
     builder, shape = NodeBuilder(op), shape_of(op.results[0])
     inputs, sums = op.inputs, tensor_type(shape, f32)
     if len(inputs) > FACTORS:
-        bias = _converted(builder, inputs[FACTORS], element_of(inputs[0]), f32)
+        bias = converted(builder, inputs[FACTORS], element_of(inputs[0]), f32)
         inputs = [*inputs[:FACTORS], bias]
     result = builder.create(type(op), inputs, attributes_of(op), types=[sums])
-    builder.replace(_convert(builder, result, element_of(op.results[0])))
+    builder.replace(convert(builder, result, element_of(op.results[0])))
 
 
 FACTORS = 2
 """The operands that are multiplied; a bias is added to the sums."""
-
-PRODUCTS = (glow.Conv2dOp, glow.MatmulOp, glow.FullyConnectedOp, glow.GemmOp)
-
-
-def _with_element(type_: Attribute, old: Attribute, new: Attribute) -> Attribute:
-    same = element_of(type_) == old
-    return tensor_type(shape_of(type_), new) if same else type_
-
-
-def _converted(
-    builder: NodeBuilder, value: SSAValue, old: Attribute, new: Attribute
-) -> SSAValue:
-    """An operand in the wider type; constants are converted here."""
-    element = element_of(value)
-    if element == new or (element != old and is_integer(element)):
-        return value
-    array = constant_value(value)
-    if array is not None:
-        wide = array.astype(dtype_of(new))
-        return builder.constant(wide, f"{name_of(value)}.{new}")
-    return _convert(builder, value, new)
-
-
-def _convert(builder: NodeBuilder, value: SSAValue, element: Attribute) -> SSAValue:
-    wanted = tensor_type(shape_of(value), element)
-    return builder.create(glow.ConvertOp, [value], {}, types=[wanted])
-
-
-def _back(
-    builder: NodeBuilder,
-    value: SSAValue,
-    wanted: TensorType[Attribute],
-    saturates: bool,
-) -> SSAValue:
-    """A result in the node's own type."""
-    element = wanted.element_type
-    if element_of(value) == element:
-        return value
-    if saturates:
-        bits = _bits(element)
-        unsigned = dtype_of(element).kind == "u"
-        low = 0.0 if unsigned else -(2.0 ** (bits - 1))
-        high = low + 2.0**bits - 1
-        value = builder.node(glow.ClipOp, value, low=low, high=high)
-    return _convert(builder, value, element)
 
 
 @dataclass(frozen=True)
@@ -240,13 +182,18 @@ class PromoteTypesPass(ModulePass):
     """
 
     name = "promote-types"
-    preserves = VALUES
+    preserves = MEANING
 
     target: str = "host"
     backend: str = "cpu"
+    excess: bool = False
+    """Whether f16 between nodes stays f32."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
+        given = set(conversions(op))
         target, keeps_half = settle_target(op, self.target), half_rule(self.backend)
         rewrite = partial(promote, keeps_half=keeps_half, target=target)
         rewrite_nodes(op, dict.fromkeys(RULES, rewrite))
+        if self.excess:
+            keep_excess_precision(op, given)
