@@ -270,6 +270,16 @@ def _concat(op: NodeOp) -> NodeOp | None:
     return _replaced(builder, op, operands, shape, is_columns)
 
 
+def _looked_up(op: NodeOp) -> NodeOp | None:
+    """What a table has for each element of a volume in blocks."""
+    table, indices = op.operands
+    volume = find_volume(indices)
+    if volume is None or len(shape_of(table)) != 1:
+        return None
+    operands = [table, volume.planes]
+    return _replaced(NodeBuilder(op), op, operands, volume.shape, volume.is_columns)
+
+
 def _mean(op: NodeOp) -> NodeOp | None:
     """A mean over all depths and pixels of volumes."""
     volume = find_volume(op.operands[0])
@@ -318,6 +328,7 @@ RULES: dict[type[NodeOp], Rule] = {
     glow.TransposeOp: _turn,
     glow.ReshapeOp: _reshape,
     glow.ConcatOp: _concat,
+    glow.GatherOp: _looked_up,
     glow.ReduceMeanOp: _mean,
     glow.MaxPool2dOp: _pool,
     glow.AvgPool2dOp: _pool,
