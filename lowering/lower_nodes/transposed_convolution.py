@@ -185,15 +185,17 @@ def conv_transpose(op: Operation) -> None:
     rows = [-(-(pads[axis] + extents[axis]) // strides[axis]) for axis in axes]
     begins = [taps[axis] - 1 - skipped[axis] for axis in axes]
     ends = [max(0, rows[axis] - sizes[axis]) for axis in axes]
+    group = attributes.int("group")
     phases = builder.node(
         glow.Conv2dOp if op.AXES == 2 else glow.Conv3dOp,
         op.input,
-        phase_weights(builder, kernel, strides, taps, attributes.int("group")),
-        *([] if op.bias is None else [_repeated(builder, op.bias, prod(strides))]),
+        phase_weights(builder, kernel, strides, taps, group),
+        *([] if op.bias is None else [_repeated(builder, op, prod(strides))]),
         pads=begins + ends,
-        group=attributes.int("group"),
+        group=group,
     )
-    result = _interleaved(builder, phases, (batch, outputs), strides)
+    interleaved = _interleaved if group == 1 else _interleaved_groups
+    result = interleaved(builder, phases, (batch, outputs), strides)
     starts = [pads[axis] - skipped[axis] * strides[axis] for axis in axes]
     builder.replace(_outputs_from(builder, op, result, starts))
 
@@ -204,13 +206,32 @@ def _interleaved(
     outer: tuple[int, int],
     strides: Sequence[int],
 ) -> SSAValue:
+    """[N, phases * O, sizes...] as [N, O, sizes * strides...]."""
+    (batch, outputs), sizes, count = outer, shape_of(phases)[2:], len(strides)
+    pixels = builder.reshape(phases, (batch, *strides, outputs, *sizes))
+    pairs = [(2 + count + axis, 1 + axis) for axis in range(count)]
+    order = (0, 1 + count, *chain.from_iterable(pairs))
+    return builder.reshape(
+        builder.transpose(pixels, order), (*outer, *_extents(sizes, strides))
+    )
+
+
+def _interleaved_groups(
+    builder: NodeBuilder,
+    phases: SSAValue,
+    outer: tuple[int, int],
+    strides: Sequence[int],
+) -> SSAValue:
     """[N, O * phases, sizes...] as [N, O, sizes * strides...]."""
     sizes, count = shape_of(phases)[2:], len(strides)
     pixels = builder.reshape(phases, (*outer, *strides, *sizes))
     pairs = [(2 + count + axis, 2 + axis) for axis in range(count)]
     pixels = builder.transpose(pixels, (0, 1, *chain.from_iterable(pairs)))
-    extents = [size * stride for size, stride in zip(sizes, strides, strict=True)]
-    return builder.reshape(pixels, (*outer, *extents))
+    return builder.reshape(pixels, (*outer, *_extents(sizes, strides)))
+
+
+def _extents(sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
+    return [size * stride for size, stride in zip(sizes, strides, strict=True)]
 
 
 def dilated(
@@ -245,10 +266,11 @@ def phase_weights(
     taps: Sequence[int],
     group: int,
 ) -> SSAValue:
-    """[C, O, kernel...] as [groups * O * phases, C / groups, taps...].
+    """[C, O, kernel...] as [phases * O, C, taps...], or [groups * O * phases, C / groups, taps...].
 
-    Tap t of phase p is tap `t * s + p` of the kernel, which meets the input t pixels
-    before: the taps of a phase are in reverse order.
+    All channels of a phase follow each other, so that blocks of them become pixels of a block; but
+    phases of a group stay in it. Tap t of phase p is tap `t * s + p` of the kernel, which meets the
+    input t pixels before: the taps of a phase are in reverse order.
     """
     inputs, outputs, *sizes = shape_of(kernel)
     axes = range(len(sizes))
@@ -268,17 +290,26 @@ def phase_weights(
             steps=[1, 1, 1] + [-1, 1] * len(taps),
         )
     phases, places = ([3 + 2 * axis + k for axis in axes] for k in (1, 0))
-    turned = builder.transpose(split, (0, 2, *phases, 1, *places))
+    outer = (0, *phases, 2) if group == 1 else (0, 2, *phases)
+    turned = builder.transpose(split, (*outer, 1, *places))
     rows = group * outputs * prod(strides)
     return builder.reshape(turned, (rows, inputs // group, *taps))
 
 
-def _repeated(builder: NodeBuilder, bias: SSAValue, count: int) -> SSAValue:
-    """Each number of a bias for all phases of its channel."""
+def _repeated(builder: NodeBuilder, op: glow.ConvTransposeOp, count: int) -> SSAValue:
+    """Each number of the bias for all phases of its channel."""
+    bias = op.bias
+    assert bias is not None
     (outputs,) = shape_of(bias)
-    column = builder.reshape(bias, (outputs, 1))
-    types = [like(bias, (outputs, count))]
-    repeated = builder.create(glow.BroadcastOp, [column], {}, types=types)
+    is_whole = op.attributes_view().int("group") == 1
+    one, wide = (
+        ((1, outputs), (count, outputs))
+        if is_whole
+        else ((outputs, 1), (outputs, count))
+    )
+    types = [like(bias, wide)]
+    apart = builder.reshape(bias, one)
+    repeated = builder.create(glow.BroadcastOp, [apart], {}, types=types)
     return builder.reshape(repeated, (outputs * count,))
 
 

@@ -40,8 +40,8 @@ func.func @not_along_depth(%x: tensor<1x4x9x5x7xf32>, %w: tensor<8x4x1x1x1xf32>)
 // CHECK-LABEL: func.func @doubled(
 // CHECK:      glow.slice {{.*}} starts [0, 0, 0, 1, 0, 1, 0] sizes [1, 16, 8, 2, 2, 2, 2] steps [1, 1, 1, -1, 1, -1, 1]
 // CHECK:      glow.conv2d %x, {{.*}} pads [1, 1, 1, 1] : tensor<1x32x13x13xf64>
-// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x2x2x13x13xf64>
-// CHECK-NEXT: glow.transpose {{.*}} [0, 1, 4, 2, 5, 3] : tensor<1x8x13x2x13x2xf64>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x2x2x8x13x13xf64>
+// CHECK-NEXT: glow.transpose {{.*}} [0, 3, 4, 1, 5, 2] : tensor<1x8x13x2x13x2xf64>
 // CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x26x26xf64>
 // CHECK-NEXT: glow.slice {{.*}} starts [0, 0, 1, 1] sizes [1, 8, 24, 24] steps [1, 1, 1, 1] : tensor<1x8x24x24xf64>
 func.func @doubled(%x: tensor<1x16x12x12xf64>, %w: tensor<16x8x4x4xf64>) -> tensor<1x8x24x24xf64> {
@@ -90,8 +90,8 @@ func.func @gradient(%x: tensor<1x16x6x6xf32>, %w: tensor<16x8x3x3xf32>) -> tenso
 // CHECK-LABEL: func.func @upsampled(
 // CHECK:      glow.conv2d {{.*}} : tensor<1x32x3x25xf32>
 // CHECK-NOT:  glow.conv_transpose3d
-// CHECK:      glow.reshape {{.*}} : tensor<1x4x2x2x2x3x5x5xf32>
-// CHECK-NEXT: glow.transpose {{.*}} [0, 1, 5, 2, 6, 3, 7, 4] : tensor<1x4x3x2x5x2x5x2xf32>
+// CHECK:      glow.reshape {{.*}} : tensor<1x2x2x2x4x3x5x5xf32>
+// CHECK-NEXT: glow.transpose {{.*}} [0, 4, 5, 1, 6, 2, 7, 3] : tensor<1x4x3x2x5x2x5x2xf32>
 // CHECK-NEXT: glow.reshape {{.*}} : tensor<1x4x6x10x10xf32>
 // CHECK-NEXT: func.return
 func.func @upsampled(%x: tensor<1x16x3x5x5xf32>, %w: tensor<16x4x2x2x2xf32>) -> tensor<1x4x6x10x10xf32> {

@@ -261,6 +261,11 @@ def propagate(layout: Layout, op: Operation) -> None:
         return
     if isinstance(op, glow.ReshapeOp):
         _cancel_reshape(op)
+        if op.parent is not None and _joins_axes(op):
+            # Loaded by networks whose planes grow.
+            from glow.backends.cpu.layout.pixel_shuffle import shuffle_pixels
+
+            shuffle_pixels(op)
     if op.parent is not None and has_volume(op):
         # Loaded by networks with volumes.
         from glow.backends.cpu.layout.volumes import as_planes
@@ -273,6 +278,11 @@ def propagate(layout: Layout, op: Operation) -> None:
     result = None if rule is None else rule(layout, op)
     if result is not None:
         layout.replace(NodeBuilder(op), result)
+
+
+def _joins_axes(op: glow.ReshapeOp) -> bool:
+    """Whether a node joins axes of what was split and transposed."""
+    return len(shape_of(op.input)) > len(shape_of(op.result)) >= len(PLANE) + 2
 
 
 def _cancel_reshape(op: glow.ReshapeOp) -> None:

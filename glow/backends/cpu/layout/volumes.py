@@ -105,7 +105,7 @@ def _turns_depth(op: glow.TransposeOp) -> bool:
     return op.attributes_view().ints("permutation") == DEPTH_FIRST
 
 
-def _volume(
+def volume_of(
     builder: NodeBuilder, planes: SSAValue, shape: tuple[int, ...], is_columns: bool
 ) -> SSAValue:
     """The volume of planes in one of the forms."""
@@ -150,7 +150,7 @@ def convolution_on_images(op: glow.Conv2dOp) -> glow.Conv2dOp | None:
     operands = [volume.planes, *op.operands[1:]]
     result = builder.create(glow.Conv2dOp, operands, attributes_of(op))
     shape = (batch, shape_of(op.result)[1], depth, *plane)
-    columns = _volume(builder, result, shape, is_columns=False)
+    columns = volume_of(builder, result, shape, is_columns=False)
     builder.replace(builder.reshape(columns, shape_of(op.result)))
     assert isinstance(result.owner, glow.Conv2dOp)
     return result.owner
@@ -253,7 +253,7 @@ def _replaced(
     images = (batch * depth, channels, height, width)
     planes = (batch, channels, depth, height * width) if is_columns else images
     made = remade(builder, op, operands, attributes_of(op), planes)
-    builder.replace(_volume(builder, made.results[0], shape, is_columns))
+    builder.replace(volume_of(builder, made.results[0], shape, is_columns))
     return made
 
 
@@ -318,7 +318,7 @@ def _pool(op: NodeOp) -> None:
         result = builder.reshape(result, split)
     planes = builder.node(cpu.UnpackOp, result, channels=channels)
     shape = (batch, channels, depth, height, width)
-    pooled = _volume(builder, planes, shape, volume.is_columns)
+    pooled = volume_of(builder, planes, shape, volume.is_columns)
     builder.replace(builder.reshape(pooled, shape_of(op.results[0])))
 
 
