@@ -80,6 +80,9 @@ FEW_BITS_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     f"{name}_{scheme}": partial(few_bits.build, WIDER_NETWORKS[name], level)
     for name in ("gpt2_prefill", "gpt2_decode")
     for scheme, level in (("int4", few_bits.FLOATS), ("int4a8", few_bits.ROUNDED))
+} | {
+    f"{size.name}_int4": partial(experts.build_few_bits, size)
+    for size in (experts.PREFILL, experts.DECODE)
 }
 """Language models with weights of 4 bits, the second ones with rounded activations."""
 

@@ -1,11 +1,14 @@
 """Layers of experts as Transformers exports them: the weights of each token's experts are picked,
-and multiplied as a batch ("batched_mm").
+and multiplied as a batch ("batched_mm"). Also as ONNX Runtime's `QMoE`, with weights of 4 bits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from onnx import ModelProto, TensorProto
+import numpy as np
+from onnx import ModelProto, TensorProto, helper
 
+from benchmarks.networks import few_bits
 from benchmarks.networks.builder import GraphBuilder
 from benchmarks.networks.layers import linear
 from benchmarks.networks.weights import Weights, normal
@@ -27,16 +30,34 @@ class Experts:
 PREFILL = Experts("experts_prefill", 128, 512, 1024)
 DECODE = Experts("experts_decode", 1, 512, 1024)
 TINY = Experts("experts_tiny", 5, 12, 20, 4, 2, 1)
+TINY_FEW_BITS = Experts("experts_tiny_int4", 5, 32, 64, 4, 2, 1)
+
+
+Layer = Callable[[GraphBuilder, str, Experts, str], str]
 
 
 def build(size: Experts) -> ModelProto:
     """Returns residual layers of experts on `[tokens, width]`."""
+    return _residual(size, _layer)
+
+
+def build_few_bits(size: Experts) -> ModelProto:
+    """Returns the same of weights of 4 bits with a scale for each block of 32."""
+    model = _residual(size, _few_bits_layer)
+    for node in model.graph.node:
+        if node.op_type == "QMoE":
+            node.domain = "com.microsoft"
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return model
+
+
+def _residual(size: Experts, layer: Layer) -> ModelProto:
     graph = GraphBuilder(size.name)
     shape = (size.tokens, size.width)
     value = graph.input("tokens", TensorProto.FLOAT, shape)
-    for layer in range(size.layers):
-        name = f"layer{layer}"
-        mixed = _layer(graph, name, size, value)
+    for number in range(size.layers):
+        name = f"layer{number}"
+        mixed = layer(graph, name, size, value)
         value = graph.node("Add", f"{name}.residual", value, mixed)
     graph.output(value, shape)
     return graph.model()
@@ -57,6 +78,36 @@ def _layer(graph: GraphBuilder, name: str, size: Experts, value: str) -> str:
     flat = graph.node("Squeeze", f"{name}.flat", down, end)
     weighted = graph.node("Mul", f"{name}.weighted", flat, weights)
     return graph.node("ReduceSum", f"{name}.sum", weighted, first, keepdims=0)
+
+
+def _few_bits_layer(graph: GraphBuilder, name: str, size: Experts, value: str) -> str:
+    """Returns the same by one node."""
+    logits = linear(graph, f"{name}.router", value, size.width, size.experts)
+    wide, narrow = (size.width, size.hidden), (size.hidden, size.width)
+    up, down = (
+        _few_bits(graph, f"{name}.{part}", size.experts, *sizes)
+        for part, sizes in (("up", wide), ("down", narrow))
+    )
+    return graph.node(
+        "QMoE",
+        f"{name}.experts",
+        *(value, logits, *up, "", *down),
+        k=size.chosen,
+        activation_type="relu",
+        expert_weight_bits=few_bits.BITS,
+        block_size=few_bits.BLOCK,
+    )
+
+
+def _few_bits(
+    graph: GraphBuilder, name: str, experts: int, depth: int, columns: int
+) -> tuple[str, str]:
+    """Returns codes [experts, outputs, inputs / 2] and scales [experts, outputs, blocks]."""
+    matrices = _of_depth(name, (experts, columns, depth))
+    pairs = [few_bits.quantized(matrix.T) for matrix in matrices]
+    codes = np.stack([codes.reshape(columns, -1) for codes, _ in pairs])
+    scales = np.stack([scales.reshape(columns, -1) for _, scales in pairs])
+    return graph.stored(f"{name}.codes", codes), graph.stored(f"{name}.scales", scales)
 
 
 def _best(graph: GraphBuilder, name: str, size: Experts, value: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@
 // ALL-NEXT:     --recognize-attention
 
 // RUN: glow-opt --list-pipelines --backend=cpu --target-cpu=avx2 --memory-limit=4096 | filecheck %s --check-prefix=CHOSEN
-// CHOSEN:     --promote-types='target=avx2'
+// CHOSEN:     --promote-types='target=avx2 excess=true'
 // CHOSEN:     --fit-memory='limit=4096'
 // CHOSEN-NOT: backend interpreter
 

@@ -1,13 +1,14 @@
-"""Language models with weights of 4 bits, against ONNX Runtime."""
+"""Language models and experts with weights of 4 bits, against ONNX Runtime."""
 
 from __future__ import annotations
 
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import ModelProto
 
 import glow
-from benchmarks.networks import TINY_WIDER_NETWORKS, few_bits, make_inputs
+from benchmarks.networks import TINY_WIDER_NETWORKS, experts, few_bits, make_inputs
 from glow.compiler import load, lower_to
 
 
@@ -16,11 +17,19 @@ from glow.compiler import load, lower_to
 def test_tiny_language_models(name: str, level: int) -> None:
     model = few_bits.build(TINY_WIDER_NETWORKS[name], level)
     assert sum(node.op_type == "MatMulNBits" for node in model.graph.node) >= 2
+    compare(model, 2e-5 if level == few_bits.FLOATS else 0.05)
+
+
+def test_tiny_layers_of_experts() -> None:
+    compare(experts.build_few_bits(experts.TINY_FEW_BITS), 2e-5)
+
+
+def compare(model: ModelProto, allowed: float) -> None:
+    """With ONNX Runtime, relative to the largest element."""
     content, inputs = model.SerializeToString(), make_inputs(model, 0)
     assert str(lower_to(load(content), "graph")).count("block_dequantize") >= 2
     expected = onnxruntime.InferenceSession(content).run(None, inputs)
     found = glow.compile(content).run(inputs)
-    allowed = 2e-5 if level == few_bits.FLOATS else 0.05
     for one, other in zip(found.values(), expected, strict=True):
         assert np.abs(one - other).max() < allowed * np.abs(other).max()
 
