@@ -18,6 +18,7 @@ from glow.backends.cpu.passes.fp16_storage import Fp16StoragePass
 from glow.backends.cpu.passes.fuse_epilogue import FuseEpiloguePass
 from glow.backends.cpu.passes.fuse_pool import FusePoolPass
 from glow.backends.cpu.passes.fuse_rows import FuseRowsPass
+from glow.backends.cpu.passes.phases_first import PhasesFirstPass
 from glow.backends.cpu.passes.promote_types import PromoteTypesPass
 from glow.backends.cpu.passes.share_kernels import ShareKernelsPass
 from glow.backends.cpu.passes.split_batch import SplitBatchPass
@@ -44,6 +45,7 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
     backend, target = options.backend, options.target
     return [
         EliminateEmptyTensorsPass(),
+        PhasesFirstPass(),
         SplitChannelsPass(target),
         LowerQuantizedPass(backend),
         RecognizeAttentionPass(),

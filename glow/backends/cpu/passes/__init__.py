@@ -19,6 +19,7 @@ PASSES = {
         "passes.split_batch",
         "passes.split_channels",
         "passes.fp16_storage",
+        "passes.phases_first",
         "passes.promote_types",
     ),
     "record-kernels": lazy_pass(

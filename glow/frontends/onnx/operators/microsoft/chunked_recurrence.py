@@ -13,8 +13,9 @@ D[i, j] = exp(g[i] - g[j]) below the diagonal and on it, and T the inverse of
     state = exp(g[last]) state + (exp(g[last] - g) keys)' added
 
 Long sequences are products of matrices that way, and the state is read twice for C tokens. Few
-tokens, and decays of each key, whose D would be of three axes, are chunks of one. Gated Delta
-Networks (arXiv 2412.06464), section 3.3.
+tokens, and decays of each key, whose D would be of three axes, are chunks of one. An infinity or
+NaN of a token reaches all tokens of its chunk. Gated Delta Networks (arXiv 2412.06464), section
+3.3.
 """
 
 from __future__ import annotations
