@@ -106,6 +106,7 @@ def compare(inputs, totals, capacity, attributes):
     [
         ({}, {"local_window_size": 9}, "a cache of 6 rows does not hold a window of 9"),
         ({3: None, 4: None}, {}, "needs past_key and past_value"),
+        ({0: random(1, 1, 129)}, {}, "129 channels are no 8 heads of one size"),
         ({10: random(1, 1, 1, 9)}, {}, "attention_bias with sliding_window_cache"),
         (
             {11: random(HEADS)},

@@ -108,7 +108,10 @@ def _queries_keys_values(node: OnnxNode) -> Heads:
     if node.has(1):
         operands = [node.value(index) for index in range(3)]
     else:
-        size = node.shape(0)[-1] // max(sum(counts), 1)
+        width, total = node.shape(0)[-1], sum(counts)
+        if total <= 0 or width % total:
+            raise GlowError(f"{width} channels are no {total} heads of one size")
+        size = width // total
         operands = parts(node, node.value(0), [size * n for n in counts])
     return Heads(
         *(split_heads(node, x, n) for x, n in zip(operands, counts, strict=True))
