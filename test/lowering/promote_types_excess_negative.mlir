@@ -32,3 +32,13 @@ func.func @given(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = glow.add %1, %1 : tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// Bits are those of f16.
+// CHECK-LABEL: func.func @bits(
+// CHECK: %[[S:.*]] = glow.convert %{{.*}} : tensor<4xf16>
+// CHECK-NEXT: glow.bitcast %[[S]] : tensor<4xi16>
+func.func @bits(%x: tensor<4xf16>) -> tensor<4xi16> {
+  %s = glow.add %x, %x : tensor<4xf16>
+  %y = glow.bitcast %s : tensor<4xi16>
+  func.return %y : tensor<4xi16>
+}

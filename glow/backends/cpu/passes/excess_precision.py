@@ -32,7 +32,7 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of
 from glow.dialects.weights import constant_value
 from glow.passes.rewriting.operations import all_operations
-from glow.passes.rewriting.scalar_bodies import is_scalar_node
+from glow.passes.rewriting.scalar_bodies import CASTS, is_scalar_node
 
 MOVEMENTS = (
     glow.BroadcastOp,
@@ -72,8 +72,8 @@ def _is_rounded_or_known(value: SSAValue) -> bool:
 
 
 def computes_in_f32(op: Operation) -> bool:
-    """Whether a node on f16 is to compute in f32."""
-    if not isinstance(op, NodeOp) or isinstance(op, glow.ConvertOp):
+    """Whether a node on f16 is to compute in f32; not one that changes types or reads bits."""
+    if not isinstance(op, NodeOp) or type(op) in CASTS:
         return False
     operands = _of_half(op.operands)
     if type(op) not in MOVEMENTS:
