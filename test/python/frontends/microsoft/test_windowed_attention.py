@@ -106,6 +106,8 @@ def compare(inputs, totals, capacity, attributes):
     [
         ({}, {"local_window_size": 9}, "a cache of 6 rows does not hold a window of 9"),
         ({3: None, 4: None}, {}, "needs past_key and past_value"),
+        ({3: random(2, 6, 16)}, {}, r"a past of \[2, 6, 16\]"),
+        ({7: random(64)}, {"do_rotary": 1}, "caches of shapes"),
         ({0: random(1, 1, 129)}, {}, "129 channels are no 8 heads of one size"),
         ({10: random(1, 1, 1, 9)}, {}, "attention_bias with sliding_window_cache"),
         (

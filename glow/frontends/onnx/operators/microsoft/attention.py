@@ -71,6 +71,8 @@ def split_heads(node: OnnxNode, value: Operand, heads: int) -> Operand:
     """[N, L, heads * size] as [N, heads, L, size]; what has four axes stays."""
     if len(shape(value)) == 4:
         return value
+    if len(shape(value)) != 3:
+        raise GlowError(f"{list(shape(value))} is not [sequences, words, channels]")
     batch, length, width = shape(value)
     if heads <= 0 or width % heads:
         raise GlowError(f"{width} channels are no {heads} heads of one size")

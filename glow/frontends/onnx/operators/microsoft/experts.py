@@ -115,27 +115,35 @@ def _quantized_layer(node: OnnxNode, index: int, points: int) -> Layer | None:
             f"blocks of {size}"
         )
     scales = scales.reshape(*codes.shape[:2], blocks)
+    zeros = _zero_points(node, points, bits, scales)
+    weights = _few_bits(node, index, _Codes(codes, scales, zeros, bits, size))
     bias = node.convert(node.value(index + 2), f32) if node.has(index + 2) else None
-    return Layer(_few_bits(node, index, (codes, scales), (points, bits, size)), bias)
+    return Layer(weights, bias)
 
 
-def _few_bits(
-    node: OnnxNode,
-    index: int,
-    numbers: tuple[Bytes, Array],
-    settings: tuple[int, int, int],
-) -> Operand:
-    """Codes [E, N, K] and scales as they are, and zero points unless they are in the middle."""
-    (codes, scales), (points, bits, size) = numbers, settings
-    name, zeros = node.proto.input[index], _zero_points(node, points, bits, scales)
-    centred = bool((zeros == 1 << (bits - 1)).all())
+@dataclass(frozen=True)
+class _Codes:
+    """Codes [E, N, K] of some bits; scales and zero points [E, N, blocks] of `size` codes."""
+
+    codes: Bytes
+    scales: Array
+    zeros: Bytes
+    bits: int
+    size: int
+
+
+def _few_bits(node: OnnxNode, index: int, held: _Codes) -> Operand:
+    """The weights as they are; zero points in the middle of the codes need not be stored."""
+    name, bits = node.proto.input[index], held.bits
+    centred = bool((held.zeros == 1 << (bits - 1)).all())
     operands = [
-        stored(codes, bits, f"{name}.codes", centred=centred),
-        Constant(scales, f"{node.proto.input[index + 1]}.scales"),
+        stored(held.codes, bits, f"{name}.codes", centred=centred),
+        Constant(held.scales, f"{node.proto.input[index + 1]}.scales"),
     ]
     if not centred:
-        operands.append(stored(zeros, bits, f"{name}.points", centred=False))
-    return node.emit(BlockDequantizeOp, *operands, axis=2, block_size=size)
+        points = stored(held.zeros, bits, f"{name}.points", centred=False)
+        operands.append(points)
+    return node.emit(BlockDequantizeOp, *operands, axis=2, block_size=held.size)
 
 
 def _zero_points(node: OnnxNode, index: int, bits: int, scales: Array) -> Bytes:

@@ -20,6 +20,7 @@ from glow.frontends.onnx.operators.microsoft.attention import (
     refuse_inputs,
 )
 from glow.frontends.onnx.operators.microsoft.linear_attention import (
+    check_axes,
     gates,
     given,
     optional,
@@ -179,6 +180,8 @@ def gated_delta_net(node: OnnxNode) -> Sequence[Value]:
     refuse_inputs(node, cu_seqlens=3)
     refuse_attributes(node, state_update_capacity=0)
     state, query = optional(node, 6), node.value(0)
+    if state is not None:
+        check_axes(state, "initial_state", ("sequences", "heads", "values", "keys"))
     layout, (queries, keys, values) = _operands(node, state)
     if node.attr_int("qk_l2_norm", 0):
         queries, keys = _normalized(queries), _normalized(keys)

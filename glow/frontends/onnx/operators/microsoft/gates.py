@@ -74,8 +74,12 @@ def branchwise_rms_norm(node: OnnxNode) -> Value:
         x = x.reshape((*outer, branches, width // branches))
     if scale is None:
         scale = x.constant(np.ones(1))
-    elif prod(scale.shape) != x.shape[-1]:
+    elif prod(scale.shape) == prod(x.shape[-2:]):
         scale = scale.reshape(x.shape[-2:])
+    elif prod(scale.shape) != x.shape[-1]:
+        raise GlowError(
+            f"a scale of shape {list(scale.shape)} for {list(x.shape[-2:])}"
+        )
     return _like_input(node, _normalized(x, scale))
 
 

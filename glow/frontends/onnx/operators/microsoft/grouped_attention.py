@@ -42,6 +42,10 @@ def group_query_attention(node: OnnxNode) -> Sequence[Value]:
     refuse_attributes(node, causal=1, qk_output=0)
     node.refuse_outputs_from(3, "output_qk")
     heads = _queries_keys_values(node)
+    for index in (3, 4):
+        if node.has(index) and node.rank(index) != 4:
+            past = list(node.shape(index))
+            raise GlowError(f"a past of {past}, not [sequences, heads, rows, size]")
     if node.attr_int("sliding_window_cache", 0):
         return _with_windowed_cache(node, heads)
     return _with_whole_cache(node, heads)

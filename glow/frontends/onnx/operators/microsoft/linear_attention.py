@@ -35,6 +35,13 @@ def given(node: OnnxNode, index: int, name: str) -> Expression:
     return value
 
 
+def check_axes(x: Expression, what: str, axes: Sequence[str]) -> None:
+    """GlowError for a value that has other axes."""
+    if len(x.shape) != len(axes):
+        wanted = ", ".join(axes)
+        raise GlowError(f"{what} has shape {list(x.shape)}, not [{wanted}]")
+
+
 def gates(node: OnnxNode) -> tuple[Expression | None, Expression | None]:
     """The decay and the rate, inputs 4 and 5, as far as the rule reads them."""
     rule = node.attr_string("update_rule", "gated_delta")
@@ -45,6 +52,7 @@ def gates(node: OnnxNode) -> tuple[Expression | None, Expression | None]:
 
 def heads_apart(x: Expression, heads: int, what: str) -> Expression:
     """[N, T, heads * size] as [T, N, heads, size]."""
+    check_axes(x, what, ("sequences", "tokens", "channels"))
     batch, count, width = x.shape
     if heads <= 0 or width % heads:
         raise GlowError(f"{what} of {width} channels are no {heads} heads of one size")
@@ -56,6 +64,8 @@ def _shared(x: Expression, heads: int) -> Expression:
     count, batch, few, size = x.shape
     if few >= heads:
         return x
+    if not few or heads % few:
+        raise GlowError(f"{few} heads cannot be shared by {heads}")
     apart = x.reshape((count, batch, few, 1, size))
     wide = apart.broadcast((count, batch, few, heads // few, size))
     return wide.reshape((count, batch, heads, size))
@@ -118,7 +128,7 @@ def _packed_gates(node: OnnxNode) -> tuple[Expression | None, Expression | None]
     if decay is not None:
         decay = heads_apart(decay, node.attr_int("kv_num_heads", 0), "decay")
     if rate is not None:
-        rate = heads_apart(rate, rate.shape[2], "beta")
+        rate = heads_apart(rate, rate.shape[-1], "beta")
     return decay, rate
 
 

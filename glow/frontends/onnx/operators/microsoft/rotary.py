@@ -32,10 +32,15 @@ Pair = tuple[Operand, Operand]
 
 def angles(node: OnnxNode, caches: Pair, places: Operand) -> Pair:
     """Those at positions [N or 1, L]."""
-    outer = shape(places)
+    outer, sizes = shape(places), [shape(cache) for cache in caches]
+    if len(outer) != 2:
+        raise GlowError(f"positions of shape {list(outer)}, not [sequences, words]")
+    if any(len(one) != 2 or one[1] != sizes[0][1] for one in sizes):
+        found = " and ".join(str(list(one)) for one in sizes)
+        raise GlowError(f"caches of shapes {found}, not [positions, half] both")
     cosine, sine = (node.emit(GatherOp, cache, places, axis=0) for cache in caches)
-    sizes = (outer[0], 1, outer[1], shape(caches[0])[1])
-    return node.reshape(cosine, sizes), node.reshape(sine, sizes)
+    spread = (outer[0], 1, outer[1], sizes[0][1])
+    return node.reshape(cosine, spread), node.reshape(sine, spread)
 
 
 def positions(node: OnnxNode, given: Operand | None, heads: Operand) -> Operand:
@@ -77,7 +82,7 @@ def turned(node: OnnxNode, value: Operand, angles: Pair, interleaved: bool) -> O
 def _input_as_heads(node: OnnxNode) -> Operand:
     """The first input, [N, L, heads * size] or [N, heads, L, size], as the latter."""
     refuse_attributes(node, is_packed_batching=0, scale=1.0)
-    number, size = node.attr_int("num_heads", 0), 2 * node.shape(2)[1]
+    number, size = node.attr_int("num_heads", 0), 2 * node.shape(2)[-1]
     if node.rank(0) == 3:
         number = number or node.shape(0)[-1] // size
     return split_heads(node, node.value(0), number)
