@@ -194,8 +194,7 @@ def conv_transpose(op: Operation) -> None:
         pads=begins + ends,
         group=group,
     )
-    interleaved = _interleaved if group == 1 else _interleaved_groups
-    result = interleaved(builder, phases, (batch, outputs), strides)
+    result = _interleaved(builder, phases, (batch, group, outputs // group), strides)
     starts = [pads[axis] - skipped[axis] * strides[axis] for axis in axes]
     builder.replace(_outputs_from(builder, op, result, starts))
 
@@ -203,35 +202,19 @@ def conv_transpose(op: Operation) -> None:
 def _interleaved(
     builder: NodeBuilder,
     phases: SSAValue,
-    outer: tuple[int, int],
+    outer: tuple[int, int, int],
     strides: Sequence[int],
 ) -> SSAValue:
-    """[N, phases * O, sizes...] as [N, O, sizes * strides...]."""
-    (batch, outputs), sizes, count = outer, shape_of(phases)[2:], len(strides)
-    pixels = builder.reshape(phases, (batch, *strides, outputs, *sizes))
-    pairs = [(2 + count + axis, 1 + axis) for axis in range(count)]
-    order = (0, 1 + count, *chain.from_iterable(pairs))
-    return builder.reshape(
-        builder.transpose(pixels, order), (*outer, *_extents(sizes, strides))
-    )
-
-
-def _interleaved_groups(
-    builder: NodeBuilder,
-    phases: SSAValue,
-    outer: tuple[int, int],
-    strides: Sequence[int],
-) -> SSAValue:
-    """[N, O * phases, sizes...] as [N, O, sizes * strides...]."""
-    sizes, count = shape_of(phases)[2:], len(strides)
-    pixels = builder.reshape(phases, (*outer, *strides, *sizes))
-    pairs = [(2 + count + axis, 2 + axis) for axis in range(count)]
-    pixels = builder.transpose(pixels, (0, 1, *chain.from_iterable(pairs)))
-    return builder.reshape(pixels, (*outer, *_extents(sizes, strides)))
-
-
-def _extents(sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
-    return [size * stride for size, stride in zip(sizes, strides, strict=True)]
+    """[N, groups * phases * O, sizes...] as [N, groups * O, sizes * strides...]."""
+    (batch, groups, outputs), sizes = outer, shape_of(phases)[2:]
+    front = (batch, groups) if groups > 1 else (batch,)
+    first, count = len(front), len(strides)
+    pixels = builder.reshape(phases, (*front, *strides, outputs, *sizes))
+    pairs = [(first + 1 + count + axis, first + axis) for axis in range(count)]
+    order = (*range(first), first + count, *chain.from_iterable(pairs))
+    extents = [size * stride for size, stride in zip(sizes, strides, strict=True)]
+    turned = builder.transpose(pixels, order)
+    return builder.reshape(turned, (batch, groups * outputs, *extents))
 
 
 def dilated(
@@ -266,11 +249,11 @@ def phase_weights(
     taps: Sequence[int],
     group: int,
 ) -> SSAValue:
-    """[C, O, kernel...] as [phases * O, C, taps...], or [groups * O * phases, C / groups, taps...].
+    """[C, O, kernel...] as [groups * phases * O, C / groups, taps...].
 
-    All channels of a phase follow each other, so that blocks of them become pixels of a block; but
-    phases of a group stay in it. Tap t of phase p is tap `t * s + p` of the kernel, which meets the
-    input t pixels before: the taps of a phase are in reverse order.
+    All channels of a phase follow each other, so that blocks of them become pixels of a block.
+    Tap t of phase p is tap `t * s + p` of the kernel, which meets the input t pixels before: the
+    taps of a phase are in reverse order.
     """
     inputs, outputs, *sizes = shape_of(kernel)
     axes = range(len(sizes))
@@ -290,8 +273,7 @@ def phase_weights(
             steps=[1, 1, 1] + [-1, 1] * len(taps),
         )
     phases, places = ([3 + 2 * axis + k for axis in axes] for k in (1, 0))
-    outer = (0, *phases, 2) if group == 1 else (0, 2, *phases)
-    turned = builder.transpose(split, (*outer, 1, *places))
+    turned = builder.transpose(split, (0, *phases, 2, 1, *places))
     rows = group * outputs * prod(strides)
     return builder.reshape(turned, (rows, inputs // group, *taps))
 
@@ -300,13 +282,9 @@ def _repeated(builder: NodeBuilder, op: glow.ConvTransposeOp, count: int) -> SSA
     """Each number of the bias for all phases of its channel."""
     bias = op.bias
     assert bias is not None
-    (outputs,) = shape_of(bias)
-    is_whole = op.attributes_view().int("group") == 1
-    one, wide = (
-        ((1, outputs), (count, outputs))
-        if is_whole
-        else ((outputs, 1), (outputs, count))
-    )
+    (outputs,), group = shape_of(bias), op.attributes_view().int("group")
+    one = (group, 1, outputs // group)
+    wide = (group, count, outputs // group)
     types = [like(bias, wide)]
     apart = builder.reshape(bias, one)
     repeated = builder.create(glow.BroadcastOp, [apart], {}, types=types)

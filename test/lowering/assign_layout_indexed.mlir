@@ -40,7 +40,7 @@ func.func @turned(%x: tensor<1x5x1xf32>, %i: tensor<16xi64>) -> tensor<16x1x70xf
 // Matrices of few bits stay so: a record of 8 words has a scale, or a zero point before them too.
 // CHECK-LABEL: func.func @few_bits(
 // CHECK: %[[W:.*]] = glow.constant {{.*}} : tensor<16x{{[0-9]+}}x2x3x{{[0-9]+}}xi32>
-// CHECK: cpu.indexed_block_matmul %{{.*}}, %[[W]], %i columns 70 bits 4 block_size 16 : tensor<16x70xf32>
+// CHECK: cpu.indexed_block_matmul %{{.*}}, %[[W]], %i bits 4 block_size 16 columns 70 : tensor<16x70xf32>
 func.func @few_bits(%x: tensor<16x1x32xf32>, %i: tensor<16xi32>) -> tensor<16x1x70xf32> {
   %c = glow.constant dense<3> : tensor<16x70x32xi4>
   %s = glow.constant dense<0.5> : tensor<16x70x2xf32>
@@ -51,7 +51,7 @@ func.func @few_bits(%x: tensor<16x1x32xf32>, %i: tensor<16xi32>) -> tensor<16x1x
 }
 
 // CHECK-LABEL: func.func @few_bits_and_points(
-// CHECK: cpu.indexed_block_matmul %{{.*}}, %{{.*}}, %i columns 70 bits 4 block_size 16 points : tensor<16x70xf32>
+// CHECK: cpu.indexed_block_matmul %{{.*}}, %{{.*}}, %i bits 4 block_size 16 points columns 70 : tensor<16x70xf32>
 func.func @few_bits_and_points(%x: tensor<16x1x32xf32>, %i: tensor<16xi32>) -> tensor<16x1x70xf32> {
   %c = glow.constant dense<3> : tensor<16x32x70xui4>
   %s = glow.constant dense<0.5> : tensor<16x2x70xf32>

@@ -209,7 +209,7 @@ func.func @indices(%x: tensor<3x5xf32>, %w: tensor<2x4x5x8xf32>, %i: tensor<2xi6
 
 func.func @few_bits_sizes(%x: tensor<3x32xf32>, %w: tensor<2x4x2x4x8xi32>, %i: tensor<3xi64>) {
   // expected-error @+1 {{there is no product of tensor<3x32xf32> and 30 columns of tensor<2x4x2x4x8xi32>}}
-  %0 = cpu.indexed_block_matmul %x, %w, %i columns 30 bits 4 block_size 16 : tensor<3x30xf32>
+  %0 = cpu.indexed_block_matmul %x, %w, %i bits 4 block_size 16 columns 30 : tensor<3x30xf32>
   func.return
 }
 
@@ -217,7 +217,7 @@ func.func @few_bits_sizes(%x: tensor<3x32xf32>, %w: tensor<2x4x2x4x8xi32>, %i: t
 
 func.func @few_bits_floats(%x: tensor<3x32xf32>, %w: tensor<2x4x2x3x8xf32>, %i: tensor<3xi64>) {
   // expected-error @+1 {{packed weights are words, not tensor<2x4x2x3x8xf32>}}
-  %0 = cpu.indexed_block_matmul %x, %w, %i columns 30 bits 4 block_size 16 : tensor<3x30xf32>
+  %0 = cpu.indexed_block_matmul %x, %w, %i bits 4 block_size 16 columns 30 : tensor<3x30xf32>
   func.return
 }
 

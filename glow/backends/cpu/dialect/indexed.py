@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -21,19 +20,34 @@ from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_
 WORD_BITS = 32
 
 
-def check_named_rows(
-    rows: TensorType[Attribute], indices: TensorType[Attribute]
-) -> None:
-    """Fail unless there is an index for each row."""
-    fail_unless(
-        is_integer(indices.element_type)
-        and indices.get_shape() == rows.get_shape()[:1],
-        f"there is an integer for each row of {rows}, not {indices}",
-    )
+class NamedMatricesOp(NodeOp):
+    """Rows times matrices of some columns, in panels, which indices name."""
+
+    input = operand_def(TensorType)
+    weights = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    result = result_def(TensorType)
+    columns = prop_def(IntegerAttr.constr(i64))
+
+    @classmethod
+    def product(cls, operands: Types, columns: int, *, fits: bool) -> Types:
+        """A row of columns for each row of the input, if weights fit and each row has an index."""
+        rows, weights, indices = operands
+        fail_unless(
+            is_integer(indices.element_type)
+            and indices.get_shape() == rows.get_shape()[:1],
+            f"there is an integer for each row of {rows}, not {indices}",
+        )
+        _, panels, *_, width = weights.get_shape()
+        fail_unless(
+            fits and 0 <= panels * width - columns < max(width, 1),
+            f"there is no product of {rows} and {columns} columns of {weights}",
+        )
+        return [tensor_type((rows.get_shape()[0], columns), rows.element_type)]
 
 
 @irdl_op_definition
-class IndexedMatmulOp(NodeOp):
+class IndexedMatmulOp(NamedMatricesOp):
     """Products of rows with one of several constant matrices each, which indices name.
 
     input [M, K], weights [E, panels, K, width], indices [M] of integers -> [M, columns]: row m
@@ -44,46 +58,28 @@ class IndexedMatmulOp(NodeOp):
     """
 
     name = "cpu.indexed_matmul"
-    input = operand_def(TensorType)
-    weights = operand_def(TensorType)
-    indices = operand_def(TensorType)
-    result = result_def(TensorType)
-    columns = prop_def(IntegerAttr.constr(i64))
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """A row of columns for each row of the input."""
-        rows, weights, indices = operands
-        columns = attributes.int("columns")
+        rows, weights, _ = operands
         check_rank(rows, 2, "the input")
         check_rank(weights, 4, "the weights")
-        _, panels, depth, width = weights.get_shape()
-        check_named_rows(rows, indices)
-        fail_unless(
-            rows.get_shape()[1] == depth
-            and 0 <= panels * width - columns < max(width, 1),
-            f"there is no product of {rows} and {columns} columns of {weights}",
-        )
-        shape = (rows.get_shape()[0], columns)
-        return [tensor_type(shape, rows.element_type)]
+        fits = rows.get_shape()[1] == weights.get_shape()[2]
+        return cls.product(operands, attributes.int("columns"), fits=fits)
 
 
 @irdl_op_definition
-class IndexedBlockMatmulOp(NodeOp):
+class IndexedBlockMatmulOp(NamedMatricesOp):
     """`cpu.indexed_matmul` with weights of a few bits, which stay so in memory.
 
     input [M, K], weights i32 [E, panels, K / block_size, record, width], indices [M] of integers
     -> [M, columns]. A record is a scale, with `points` a zero point, and the words of codes.
 
-    %y = cpu.indexed_block_matmul %x, %w, %i columns 200 bits 4 block_size 32 : tensor<256x200xf32>
+    %y = cpu.indexed_block_matmul %x, %w, %i bits 4 block_size 32 columns 200 : tensor<256x200xf32>
     """
 
     name = "cpu.indexed_block_matmul"
-    input = operand_def(TensorType)
-    weights = operand_def(TensorType)
-    indices = operand_def(TensorType)
-    result = result_def(TensorType)
-    columns = prop_def(IntegerAttr.constr(i64))
     bits = prop_def(IntegerAttr.constr(i64))
     block_size = prop_def(IntegerAttr.constr(i64))
     points = opt_prop_def(UnitAttr)
@@ -91,22 +87,18 @@ class IndexedBlockMatmulOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """A row of columns for each row of the input."""
-        rows, weights, indices = operands
-        columns = attributes.int("columns")
+        rows, weights, _ = operands
         check_rank(rows, 2, "the input")
         check_rank(weights, 5, "the weights")
         check_block_format(weights, attributes)
-        _, panels, blocks, record, width = weights.get_shape()
-        check_named_rows(rows, indices)
-        size = attributes.int("block_size")
-        words = size * attributes.int("bits") // WORD_BITS
-        fail_unless(
-            blocks == -(-rows.get_shape()[1] // size)
-            and record == 1 + attributes.has("points") + words
-            and 0 <= panels * width - columns < max(width, 1),
-            f"there is no product of {rows} and {columns} columns of {weights}",
+        size, (_, _, blocks, record, _) = (
+            attributes.int("block_size"),
+            weights.get_shape(),
         )
-        return [tensor_type((rows.get_shape()[0], columns), rows.element_type)]
+        words = size * attributes.int("bits") // WORD_BITS
+        is_whole = blocks == -(-rows.get_shape()[1] // size)
+        fits = is_whole and record == 1 + attributes.has("points") + words
+        return cls.product(operands, attributes.int("columns"), fits=fits)
 
 
 __all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -73,6 +73,37 @@ def test_caches_of_the_last_positions(tokens, total, capacity, window, sinks):
     compare(inputs, [total], capacity, {**given, "sliding_window_cache": 1})
 
 
+def test_rows_that_hold_nothing_may_be_anything():
+    """A cache of 8 rows after 3 tokens: what is behind the third is not read."""
+    inputs = operands(1, 8, 4)
+    for cache in inputs[3:5]:
+        cache[:, :, 3:] = np.nan
+    given = {"do_rotary": 1, "local_window_size": 5, "sliding_window_cache": 1}
+    compare(inputs, [4], 8, {**ATTRIBUTES, **given})
+
+
+def test_windows_of_half_floats():
+    """Against the same in f32: ONNX Runtime's CPU has them as well."""
+    inputs = operands(2, 8, 30)
+    half = [x.astype(np.float16) if x is not None and x.dtype == np.float32 else x
+            for x in inputs]  # fmt: skip
+    given = {**ATTRIBUTES, "local_window_size": 5, "sliding_window_cache": 1}
+    given["do_rotary"] = 1
+    found = []
+    for values in (inputs, half):
+        model, feeds = model_of(
+            "GroupQueryAttention",
+            values,
+            (),
+            outputs=3,
+            domain="com.microsoft",
+            **given,
+        )
+        found.append(next(iter(glow.compile(model).run(feeds).values())))
+    assert found[1].dtype == np.float16
+    np.testing.assert_allclose(found[1], found[0], 1e-2, 1e-2)
+
+
 def test_sequences_of_several_lengths():
     inputs = operands(1, 6, [4, 9, 17], batch=3)
     given = {"do_rotary": 1, "local_window_size": 5, "sliding_window_cache": 1}

@@ -1,4 +1,4 @@
-"""Handlers of ONNX Runtime's domain `com.microsoft`: what its optimizer makes of networks."""
+"""Handlers of the domain `com.microsoft`: what ONNX Runtime's optimizer and exporters write."""
 
 from glow.frontends.onnx.operators.microsoft import attention as attention
 from glow.frontends.onnx.operators.microsoft import block_weights as block_weights

@@ -33,7 +33,11 @@ from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, sha
 from glow.frontends.onnx.refusal import UnsupportedError, refuse_if
 from glow.frontends.onnx.registry import contrib_op
 
-LOWEST = float(np.finfo(np.float32).min)
+
+def lowest(scores: Operand) -> float:
+    """What is added to scores of such elements that do not count."""
+    is_half = dtype_of(element_type(scores)).itemsize == 2
+    return float(np.finfo(np.float16 if is_half else np.float32).min)
 
 
 @dataclass
@@ -178,8 +182,7 @@ def _with_column(x: Expression) -> Expression:
 def _causal_mask(heads: Heads, window: int) -> Constant:
     """The least number where a key comes after the query, or before its window."""
     length, count = shape(heads.queries)[2], shape(heads.keys)[2]
-    element = dtype_of(element_type(heads.queries))
-    least = float(np.finfo(np.float16).min) if element.itemsize == 2 else LOWEST
+    element, least = dtype_of(element_type(heads.queries)), lowest(heads.queries)
     distance = np.arange(count - length, count)[:, None] - np.arange(count)
     hidden = (distance < 0) | ((distance >= window) & (window > 0))
     return Constant(np.where(hidden, least, 0.0).astype(element), "causal")

@@ -1,7 +1,7 @@
 """Layers of experts: the best ones of each row, as products with the matrices that they name.
 
 A row is multiplied with the matrices of its `k` best experts, which a gather picks: a backend
-that can does so without copies of them (`cpu.indexed_matmul`).
+that can does so without copies of them (`cpu.indexed_matmul`), also where they have few bits.
 """
 
 from __future__ import annotations

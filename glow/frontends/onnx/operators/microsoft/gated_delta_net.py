@@ -21,7 +21,7 @@ from glow.frontends.onnx.operators.microsoft.attention import (
 )
 from glow.frontends.onnx.operators.microsoft.linear_attention import (
     check_axes,
-    gates,
+    gate_inputs,
     given,
     optional,
     recurrence,
@@ -158,7 +158,7 @@ def _gates(
     node: OnnxNode, layout: Layout, heads: int, keys: int
 ) -> tuple[Expression | None, Expression | None]:
     """The decay and the rate, [T, N, heads, keys or 1]."""
-    decay, beta = gates(node)
+    decay, beta = gate_inputs(node)
     kind = node.attr_string("gate_activation", "none")
     refuse_if(kind not in GATE_ACTIVATIONS, f"gate_activation {kind}")
     if decay is not None:

@@ -15,9 +15,9 @@ from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
 from glow.frontends.onnx.operators.microsoft.attention import (
-    LOWEST,
     Heads,
     attend,
+    lowest,
     parts,
     refuse_attributes,
     refuse_inputs,
@@ -157,4 +157,4 @@ def _padding_mask(node: OnnxNode, queries: Operand, count: int) -> Operand:
     if isinstance(hidden, OpResult):
         hidden.op.attributes[TRUE_IN_PADDING] = UnitAttr()
     nothing = node.number(0.0, queries)
-    return node.emit(SelectOp, hidden, node.number(LOWEST, queries), nothing)
+    return node.emit(SelectOp, hidden, node.number(lowest(queries), queries), nothing)

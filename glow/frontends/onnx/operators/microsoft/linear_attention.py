@@ -42,7 +42,7 @@ def check_axes(x: Expression, what: str, axes: Sequence[str]) -> None:
         raise GlowError(f"{what} has shape {list(x.shape)}, not [{wanted}]")
 
 
-def gates(node: OnnxNode) -> tuple[Expression | None, Expression | None]:
+def gate_inputs(node: OnnxNode) -> tuple[Expression | None, Expression | None]:
     """The decay and the rate, inputs 4 and 5, as far as the rule reads them."""
     rule = node.attr_string("update_rule", "gated_delta")
     refuse_if(rule not in RULES, f"update_rule {rule}")
@@ -124,7 +124,7 @@ def _packed_operands(node: OnnxNode) -> tuple[Expression, Expression, Expression
 
 
 def _packed_gates(node: OnnxNode) -> tuple[Expression | None, Expression | None]:
-    decay, rate = gates(node)
+    decay, rate = gate_inputs(node)
     if decay is not None:
         decay = heads_apart(decay, node.attr_int("kv_num_heads", 0), "decay")
     if rate is not None:

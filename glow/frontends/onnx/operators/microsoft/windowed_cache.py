@@ -17,7 +17,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConcatOp, GatherOp, MinOp
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import OnnxNode, Operand, shape
-from glow.frontends.onnx.operators.microsoft.attention import LOWEST, with_past
+from glow.frontends.onnx.operators.microsoft.attention import lowest, with_past
 
 NOWHERE = 1 << 40
 """The position of a row that holds nothing, behind all others."""
@@ -54,20 +54,29 @@ class WindowedCache:
     def mask(self, queries: Operand) -> Operand:
         """What is added to scores [N, heads, new, rows]: nothing where a token sees a row."""
         rows, held = self._counted(self.capacity), self._resident(self.before)
-        places = (rows < held).choose(self.before - held + rows, NOWHERE)
+        places = self._is_held().choose(self.before - held + rows, NOWHERE)
         places = places.apply(ConcatOp, self.positions(), axis=1)
         own = self.positions().reshape((self.batch, 1, self.new, 1))
         distance = own - places.reshape((self.batch, 1, 1, places.shape[1]))
         seen = distance.within(0, self.window - 1)
         nothing, least = (
             Expression(self.node, self.node.number(number, queries))
-            for number in (0.0, LOWEST)
+            for number in (0.0, lowest(queries))
         )
         return seen.choose(nothing, least).value
 
     def joined(self, past: Operand, new: Operand) -> Operand:
-        """The rows of the cache before the new ones, [N, heads, rows, size]."""
-        return with_past(self.node, past, new)
+        """The rows of the cache before the new ones, [N, heads, rows, size].
+
+        Rows that hold nothing may be anything, a NaN too, so they are zeros.
+        """
+        held = self._is_held().reshape((self.batch, 1, self.capacity, 1))
+        known = held.choose(Expression(self.node, past), 0.0)
+        return with_past(self.node, known.value, new)
+
+    def _is_held(self) -> Expression:
+        """Which rows of the cache hold a position, [N, rows]."""
+        return self._counted(self.capacity) < self._resident(self.before)
 
     def kept(self, joined: Operand) -> Operand:
         """The cache after the new tokens; what is in the rows that hold none is not said."""
