@@ -33,3 +33,18 @@ func.func @odd(%x: tensor<1x21x15x14xui8>) -> tensor<1x18x14x13xi32> {
   %0 = glow.conv2d_integer %x, %w, %z, %p pads [0, 1, 1, 0] : tensor<1x18x14x13xi32>
   func.return %0 : tensor<1x18x14x13xi32>
 }
+
+// A window with a dilation is one without of the phases of a plane, which are padded with the zero
+// point to one size.
+// CHECK-LABEL: func.func @dilated(
+// CHECK: glow.pad %{{.*}} pads [0, 0, 0, 0, 0, 0, 0, 0, 1, 0] value 7.000000e+00 : tensor<1x16x22x22x4xui8>
+// CHECK: glow.transpose %{{.*}} permutation [0, 3, 5, 1, 2, 4, 6] : tensor<1x2x2x16x11x11x4xui8>
+// CHECK: cpu.int8_winograd_conv2d {{.*}} zero_point 7 pads [1, 1, 1, 1] tile {{.*}} : tensor<4x16x11x11x4xi32>
+// CHECK: glow.transpose %{{.*}} permutation [0, 3, 4, 1, 5, 2, 6] : tensor<1x16x11x2x11x2x4xi32>
+func.func @dilated(%x: tensor<1x64x22x21xui8>) -> tensor<1x64x22x21xi32> {
+  %w = glow.splat 1 : tensor<64x64x3x3xi8>
+  %z = glow.constant dense<7> : tensor<ui8>
+  %p = glow.constant dense<0> : tensor<i8>
+  %0 = glow.conv2d_integer %x, %w, %z, %p pads [2, 2, 2, 2] dilations [2, 2] : tensor<1x64x22x21xi32>
+  func.return %0 : tensor<1x64x22x21xi32>
+}

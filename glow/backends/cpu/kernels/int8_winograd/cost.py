@@ -7,6 +7,8 @@ that are 8 or 3.6 times as large.
 
 from __future__ import annotations
 
+from math import prod
+
 from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
 from glow.backends.cpu.kernels.convolution.int8_conv2d_spec import (
     Int8Conv2dSpec,
@@ -23,11 +25,21 @@ from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
 
-def is_profitable(spec: Int8WinogradSpec, target: Target) -> bool:
-    """Whether the convolution is faster this way than directly."""
+def is_profitable(
+    spec: Int8WinogradSpec,
+    target: Target,
+    dilated: Window | None = None,
+    moves: float = 0,
+) -> bool:
+    """Whether the convolution is faster this way than directly.
+
+    It may have a dilation, of whose phases the images of `spec` are; to move pixels to these and
+    back takes `moves` cycles.
+    """
     if not spec.supported():
         return False
-    return int8_winograd_cycles(spec, target) < GAIN * direct_cycles(spec, target)
+    cycles = int8_winograd_cycles(spec, target) + moves
+    return cycles < GAIN * direct_cycles(spec, target, dilated)
 
 
 def int8_winograd_cycles(spec: Int8WinogradSpec, target: Target) -> float:
@@ -35,14 +47,18 @@ def int8_winograd_cycles(spec: Int8WinogradSpec, target: Target) -> float:
     return shared_cycles(int8_winograd_tiling(spec, target), target)
 
 
-def direct_cycles(spec: Int8WinogradSpec, target: Target) -> float:
-    """The estimated cycles of direct sums."""
+def direct_cycles(
+    spec: Int8WinogradSpec, target: Target, dilated: Window | None = None
+) -> float:
+    """The estimated cycles of direct sums; of those of the dilated window, if one is given."""
     taps = (spec.kernel, spec.kernel)
+    window = dilated or Window(spec.plane, taps, pads=spec.pads)
+    batch = spec.batch // prod(window.dilations)
     direct = Int8Conv2dSpec(
-        spec.batch,
+        batch,
         spec.in_channels,
         spec.out_channels,
-        Window(spec.plane, taps, pads=spec.pads),
+        window,
         lanes=spec.lanes,
         block_lanes=spec.lanes,
         step=input_step(spec.lanes, target, wide=target.is_x86),
@@ -55,4 +71,4 @@ def direct_cycles(spec: Int8WinogradSpec, target: Target) -> float:
         for count, length in tiling.runs
     )
     pairs = direct.step // PAIR
-    return pairs * TAP_LOOPS * spec.batch * planes * taps_inside(spec)
+    return pairs * TAP_LOOPS * batch * planes * taps_inside(spec)

@@ -13,7 +13,6 @@ from glow.backends.cpu.layout.conv_shape import (
     WinogradChoice,
     has_word_dot,
     int8_conv2d_spec,
-    may_transform_bytes,
     winograd_spec,
 )
 from glow.backends.cpu.tuning.choose import choose
@@ -94,7 +93,7 @@ class Int8Packer:
         self, weights: Array, shape: ConvShape
     ) -> WinogradChoice | None:
         """The same of a convolution of bytes, by tiles that are exact for its sums."""
-        if not may_transform_bytes(shape, self.target):
+        if shape.kernel != (3, 3) or not has_word_dot(self.target):
             return None
         from glow.backends.cpu.kernels.int8_winograd.weights import largest_sum
 

@@ -146,28 +146,37 @@ def _winograd(
     layout: Layout, product: Product, shape: ConvShape, choice: WinogradChoice
 ) -> SSAValue:
     """`cpu.int8_winograd_conv2d` with transformed weights."""
-    op, builder = product.op, product.builder
+    # Other targets have no use for these kernels.
+    from glow.backends.cpu.layout.winograd.dense_windows import (
+        dense_image,
+        dilated_result,
+        without_dilation,
+    )
+
+    op, builder, dense = product.op, product.builder, without_dilation(shape)
     weights = layout.constant(
         op,
-        ("int8_winograd", constant_key(op.inputs[1]), shape, choice.tile),
+        ("int8_winograd", constant_key(op.inputs[1]), dense, choice.tile),
         f"{name_of(op.inputs[1])}.transformed",
         lambda: layout.packer.int8_winograd(
-            product.weights, shape, choice.tile, choice.config
+            product.weights, dense, choice.tile, choice.config
         ),
     )
-    return builder.node(
+    image = layout.blocked(builder, op.inputs[0])
+    result = builder.node(
         cpu.Int8WinogradConv2dOp,
-        layout.blocked(builder, op.inputs[0]),
+        dense_image(builder, image, shape, product.zero_point),
         weights,
         _blocked_bias(layout, product, shape),
         input_channels=shape.input_channels,
         output_channels=shape.output_channels,
         zero_point=product.zero_point,
-        pads=shape.pads,
+        pads=dense.pads,
         tile=choice.tile,
         scratch=choice.scratch,
         **config_attributes(choice.config, layout.lanes),
     )
+    return dilated_result(builder, result, shape)
 
 
 def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:

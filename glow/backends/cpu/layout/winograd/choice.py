@@ -52,8 +52,8 @@ def choose_winograd_tile(
     if spec is None or any(map(operator.lt, spec.plane, spec.tile_plane)):
         return None
     cycles, direct = winograd_cycles(spec, target), direct_cycles(spec, target)
-    if moved := moved_vectors(shape, spec.lanes):
-        cycles += moved * target.core.pass_cycles + 2 * target.core.barrier_cycles
+    if moves := _move_cycles(shape, target):
+        cycles += moves
         direct = direct_cycles(spec, target, shape.window)
         if cycles >= GAIN * direct:
             return None
@@ -66,6 +66,13 @@ def choose_winograd_tile(
         cycles,
         direct - cycles,
     )
+
+
+def _move_cycles(shape: ConvShape, target: Target) -> float:
+    """Those of moving pixels to the phases of a dilated window, and results back."""
+    if not (moved := moved_vectors(shape, target.lanes(32))):
+        return 0
+    return moved * target.core.pass_cycles + 2 * target.core.barrier_cycles
 
 
 def tuned_winograd_tile(
@@ -90,18 +97,23 @@ def choose_int8_winograd(
     """The fastest tile by which sums up to that size are exact; None where a direct convolution
     is faster or the only way.
     """
-    if not may_transform_bytes(shape, target):
+    dense = without_dilation(shape)
+    if not may_transform_bytes(dense, target):
         return None
     # Other targets have no use for these kernels.
     from glow.backends.cpu.kernels.int8_winograd import cost
     from glow.backends.cpu.kernels.int8_winograd import spec as kernel
 
     specs = [
-        winograd_spec(shape, tile, target.lanes(32), kind=kernel.Int8WinogradSpec)
+        winograd_spec(dense, tile, target.lanes(32), kind=kernel.Int8WinogradSpec)
         for tile, form in kernel.FORMS.items()
         if largest_sum < form.limit
     ]
-    profitable = [spec for spec in specs if cost.is_profitable(spec, target)]
+    dilated = None if dense is shape else shape.window
+    moves = _move_cycles(shape, target)
+    profitable = [
+        spec for spec in specs if cost.is_profitable(spec, target, dilated, moves)
+    ]
     if not profitable:
         return None
     cycles, spec = min(
@@ -114,8 +126,8 @@ def choose_int8_winograd(
         kernel.scratch_sizes(tiling),
         spec.packed_weights,
         tiling.config,
-        cycles,
-        cost.direct_cycles(spec, target) - cycles,
+        cycles + moves,
+        cost.direct_cycles(spec, target, dilated) - cycles - moves,
     )
 
 
@@ -131,7 +143,7 @@ def tuned_int8_winograd(
     from glow.backends.cpu.kernels.int8_winograd import spec as kernel
 
     lanes, kind = target.lanes(32), kernel.Int8WinogradSpec
-    spec = winograd_spec(shape, choice.tile, lanes, kind=kind)
+    spec = winograd_spec(without_dilation(shape), choice.tile, lanes, kind=kind)
     config = choose(spec, target)
     tiling = kernel.int8_winograd_tiling(replace(spec, config=config), target)
     return replace(choice, config=config, scratch=kernel.scratch_sizes(tiling))

@@ -14,7 +14,7 @@ pixels have to be moved, and from which results have to be moved back:
     %5 = glow.transpose %4 permutation [0, 3, 4, 1, 5, 2, 6]
     %y = glow.reshape %5 : tensor<1x4x28x28x16xf32>
 
-Zeros make phases of one size where d does not divide that of the plane.
+Padding makes phases of one size where d does not divide that of the plane.
 """
 
 from __future__ import annotations
@@ -119,8 +119,10 @@ def moved_vectors(shape: ConvShape, lanes: int) -> int:
     return dense.batch * (inputs + outputs)
 
 
-def dense_image(builder: NodeBuilder, image: SSAValue, shape: ConvShape) -> SSAValue:
-    """An image in blocks as the convolution without a dilation reads it."""
+def dense_image(
+    builder: NodeBuilder, image: SSAValue, shape: ConvShape, padding: int = 0
+) -> SSAValue:
+    """An image in blocks as the convolution without a dilation reads it, with such padding."""
     dense = without_dilation(shape)
     if not has_phases(shape):
         return _with_plane(builder, image, dense.plane)
@@ -129,7 +131,7 @@ def dense_image(builder: NodeBuilder, image: SSAValue, shape: ConvShape) -> SSAV
     after = [size - had for size, had in zip(whole, plane, strict=True)]
     if any(after):
         pads = [0] * 7 + [*after, 0]
-        image = builder.node(glow.PadOp, image, pads=pads)
+        image = builder.node(glow.PadOp, image, pads=pads, value=float(padding))
     (down, across), (height, width) = shape.dilations, dense.plane
     split = (batch, blocks, height, down, width, across, lanes)
     moved = builder.transpose(builder.reshape(image, split), INTO_PHASES)

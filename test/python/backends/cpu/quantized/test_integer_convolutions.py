@@ -13,6 +13,7 @@ import glow
 from glow.compiler import load, lower_to
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
+from glow.lowering.target.target import Target, host_target
 from glow.universe import new_context
 
 Array = npt.NDArray[Any]
@@ -35,6 +36,10 @@ CASES = {
         *("strides [2, 2] pads [0, 1, 2, 0]", (5, 4)),
     ),
     "dilated": ((1, 8, 6, 6), (8, 3), "dilations [2, 2] pads [2, 2, 2, 2]", (6, 6)),
+    "dilated, transformed": (
+        *((1, 64, 31, 28), (64, 3)),
+        *("dilations [2, 2] pads [2, 2, 2, 2]", (31, 28)),
+    ),
     "depthwise": ((1, 12, 6, 5), (12, 3), "group 12 pads [1, 1, 1, 1]", (6, 5)),
     "groups": ((1, 16, 4, 4), (32, 3), "group 2 pads [1, 1, 1, 1]", (4, 4)),
     "one number": ((1, 3, 1, 1), (1, 1), "", (1, 1)),
@@ -67,6 +72,23 @@ def test_no_zero_point(name: str) -> None:
     z = np.zeros((), np.uint8)
     expected = run(module, [x, z])[0]
     np.testing.assert_array_equal(glow.compile(module, threads=2)(x, z), expected)
+
+
+@pytest.mark.parametrize("name", ["transformed", "dilated, transformed"])
+def test_code_without_dot_products_of_bytes(name: str) -> None:
+    """Padding has the bits of the zero point there."""
+    text, shape = program(name, "%z, %p", "")
+    text = text.replace(", %z: tensor<ui8>)", ")").replace(
+        "  %p =", "  %z = glow.constant dense<131> : tensor<ui8>\n  %p ="
+    )
+    module, target = parse_text(new_context(), text, "test"), "x86-64-v3"
+    if not Target.from_string(target).runs_on(host_target()):
+        pytest.skip("this machine has other instructions")
+    x = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    compiled = glow.compile(module.clone(), threads=2, target=target)
+    np.testing.assert_array_equal(compiled(x), run(module, [x])[0])
+    lower_to(module, "lowered", target=target)
+    assert "cpu.int8_winograd_conv2d" in str(module)
 
 
 EMPTY = {
