@@ -101,6 +101,8 @@ class Core:
     l2_bytes_per_cycle: float
     """At most, to the first cache."""
     l3_bytes_per_cycle: float
+    hidden_l3_reads: float
+    """The share of the time of reads from there that products hide behind multiply-adds."""
     memory_bytes_per_cycle: float
     """Of one core that reads a long array in order."""
     contended_l3_bytes_per_cycle: float
@@ -165,6 +167,14 @@ class Core:
     def sustained_l3_bytes_per_cycle(self) -> float:
         """The same from the last cache."""
         return SUSTAINED * self.l3_bytes_per_cycle
+
+    def bytes_per_cycle(self, held: int) -> float:
+        """From the second cache or the last one, half of which is for other values, or memory."""
+        if held <= self.l2_bytes:
+            return self.sustained_l2_bytes_per_cycle
+        if 2 * held <= self.l3_bytes:
+            return self.sustained_l3_bytes_per_cycle
+        return self.contended_memory_bytes_per_cycle
 
     @cached_property
     def far_bytes_per_cycle(self) -> float:

@@ -57,6 +57,9 @@ ZEN5 = make_core(
     l3_bytes_per_cycle=Figure(
         29, "measured: docs/performance.md, 120 GB/s of a core at 4.1 GHz"
     ),
+    hidden_l3_reads=Figure(
+        1, "measured: docs/performance.md, products of rows that leave the second cache"
+    ),
     memory_bytes_per_cycle=Figure(
         10, "measured: docs/performance.md, 41 GB/s of a core at 4.1 GHz"
     ),
@@ -122,6 +125,9 @@ ZEN3 = like(
     l3_cores=Figure(8, MILAN),
     l2_bytes_per_cycle=Figure(32, f"{HERE}, 32.0"),
     l3_bytes_per_cycle=Figure(21, f"{HERE}, most of ten times on a busy machine"),
+    hidden_l3_reads=Figure(
+        0, "measured: docs/performance.md, Strassen's product of 1500 rows"
+    ),
     memory_bytes_per_cycle=Figure(
         6.4, f"{HERE}, most of ten times on a busy machine: 20 GB/s at 3.1 GHz"
     ),

@@ -56,6 +56,7 @@ NEOVERSE_N1 = make_core(
         32, "https://chipsandcheese.com/2021/10/22/deep-diving-neoverse-n1/"
     ),
     l3_bytes_per_cycle=Figure(14, f"{BANDWIDTH}: 35.9 GB/s at 2.5 GHz"),
+    hidden_l3_reads=Figure(0, "estimated: nobody measured it, so that none are"),
     memory_bytes_per_cycle=Figure(8, f"{BANDWIDTH}: 20.9 GB/s at 2.5 GHz"),
     contended_l3_bytes_per_cycle=Figure(
         14, "estimated: as one core's, since each core has a slice of the cache"

@@ -54,6 +54,7 @@ CORTEX_M4 = make_core(
     l3_cores=Figure(0, NO_CACHE),
     l2_bytes_per_cycle=Figure(4, f"{M4}, a bus of 32 bits"),
     l3_bytes_per_cycle=Figure(4, f"{M4}, a bus of 32 bits"),
+    hidden_l3_reads=Figure(0, NO_CACHE),
     memory_bytes_per_cycle=Figure(2, "estimated: flash with wait states"),
     contended_l3_bytes_per_cycle=Figure(4, ONE_CORE),
     contended_memory_bytes_per_cycle=Figure(2, ONE_CORE),

@@ -44,6 +44,7 @@ SKYLAKE_X = make_core(
     l3_cores=Figure(24, f"{LATENCIES}: Xeon 8275CL"),
     l2_bytes_per_cycle=Figure(64, SKYLAKE_CACHES),
     l3_bytes_per_cycle=Figure(15, f"{SKYLAKE_CACHES}: sustained"),
+    hidden_l3_reads=Figure(0, "estimated: nobody measured it, so that none are"),
     memory_bytes_per_cycle=Figure(3.5, STREAM),
     contended_l3_bytes_per_cycle=Figure(
         15, "estimated: as one core's, since each core has a slice of the cache"

@@ -128,6 +128,16 @@ func.func @attention(%x: tensor<8x3x4xf32>, %y: tensor<6x3x4xf32>, %m: tensor<1x
   func.return %0, %1 : tensor<8x3x4xf32>, tensor<3x8x4xf32>
 }
 
+// An odd last row counts twice in the sums.
+// CHECK-LABEL: func.func @strassen_odd(
+// CHECK-NEXT: %sums, %scales = cpu.strassen_combinations %x levels 1 : tensor<7x3x8xf32>, tensor<6xf32>
+// CHECK-NEXT: %0 = cpu.strassen_matmul %x, %scales, %sums, %w, %b outer [1, 5] : tensor<1x5x32xf32>
+func.func @strassen_odd(%x: tensor<1x5x16xf32>, %w: tensor<896xf32>, %b: tensor<32xf32>) -> tensor<1x5x32xf32> {
+  %sums, %scales = cpu.strassen_combinations %x levels 1 : tensor<7x3x8xf32>, tensor<6xf32>
+  %0 = cpu.strassen_matmul %x, %scales, %sums, %w, %b outer [1, 5] : tensor<1x5x32xf32>
+  func.return %0 : tensor<1x5x32xf32>
+}
+
 // CHECK-LABEL: func.func @strassen(
 // CHECK-NEXT: %sums, %scales = cpu.strassen_combinations %x levels 1 : tensor<7x5x8xf32>, tensor<10xf32>
 // CHECK-NEXT: %0 = cpu.strassen_matmul %x, %scales, %sums, %w, %b outer [2, 5] : tensor<2x5x32xf32>

@@ -127,9 +127,17 @@ func.func @block_quantize(%x: tensor<2x64xi8>) {
 
 // -----
 
-func.func @odd(%x: tensor<3x8xf32>) {
-  // expected-error @+1 {{3 rows and 8 columns have no equal quadrants}}
-  %0, %s = cpu.strassen_combinations %x levels 1 : tensor<7x1x4xf32>, tensor<3xf32>
+func.func @odd(%x: tensor<4x7xf32>) {
+  // expected-error @+1 {{4 rows and 7 columns have no equal quadrants}}
+  %0, %s = cpu.strassen_combinations %x levels 1 : tensor<7x2x3xf32>, tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @odd_twice(%x: tensor<6x8xf32>) {
+  // expected-error @+1 {{6 rows and 8 columns have no equal quadrants}}
+  %0, %s = cpu.strassen_combinations %x levels 2 : tensor<49x1x2xf32>, tensor<6xf32>
   func.return
 }
 

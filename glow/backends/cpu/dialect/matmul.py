@@ -230,9 +230,10 @@ class StrassenCombinationsOp(NodeOp):
     """The linear combinations that `cpu.strassen_matmul` multiplies, and the sizes of rows.
 
     input [..., K], all but the last axis counted as rows M -> sums [7, M / 2, K / 2] and
-    scales [M]; with two `levels` the sums of each sum's quadrants, [49, M / 4, K / 4]. Each row
-    is divided by its scale before, the power of two below its largest element. The 2 (or 4)
-    rows that share sums have the scale NaN if one of them has an infinity or NaN.
+    scales [M]; with two `levels` the sums of each sum's quadrants, [49, M / 4, K / 4]. With one
+    level M is rounded up to an even number: the last row counts twice. Each row is divided by its
+    scale before, the power of two below its largest element. The 2 (or 4) rows that share sums
+    have the scale NaN if one of them has an infinity or NaN.
 
     %sums, %scales = cpu.strassen_combinations %x levels 1 : tensor<7x64x384xf32>, tensor<128xf32>
     """
@@ -252,11 +253,12 @@ class StrassenCombinationsOp(NodeOp):
         fail_unless(levels in (1, 2), f"there are one or two levels, not {levels}")
         parts = 2**levels
         fail_unless(
-            rows % parts == 0 and columns % parts == 0,
+            (levels == 1 or rows % parts == 0) and columns % parts == 0,
             f"{rows} rows and {columns} columns have no equal quadrants",
         )
-        shape, element = (7**levels, rows // parts, columns // parts), operands[0]
-        sizes = (shape, (rows,))
+        rows = -(-rows // parts)
+        shape, element = (7**levels, rows, columns // parts), operands[0]
+        sizes = (shape, (rows * parts,))
         return [tensor_type(size, element.element_type) for size in sizes]
 
 
@@ -292,7 +294,8 @@ class StrassenMatmulOp(ProductOp):
         )
         parts = 2 ** STRASSEN_LEVELS[products]
         rows, depth = rows * parts, depth * parts
-        fail_unless(prod(outer) == rows, f"{list(outer)} are not {rows} rows")
+        whole = prod(outer) + (parts == 2 and prod(outer) % 2)
+        fail_unless(whole == rows, f"{list(outer)} are not {rows} rows")
         fail_unless(
             matrix.get_shape() == (*outer, depth),
             f"the matrix must be {[*outer, depth]}, not {list(matrix.get_shape())}",

@@ -272,6 +272,7 @@ def run_cpu_attention(
 def run_strassen_combinations(op: GlowOp, x: Array) -> tuple[Array, Array]:
     """`cpu.strassen_combinations`."""
     levels, rows = op.attributes_view().int("levels"), x.reshape(-1, x.shape[-1])
+    rows = np.pad(rows, ((0, -len(rows) % 2**levels), (0, 0)), "edge")
     factors, scales = row_scales(rows, levels)
     scaled = rows * factors[:, None].astype(x.dtype)
     sums = np.stack(list(left_sums(scaled, levels)))

@@ -147,10 +147,10 @@ def _strassen_combinations(
 
 def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     matrix, scales, sums, weights, bias, *epilogue_operands = op.ins
-    products, rows, depth = shape_of(sums)
+    products, _, depth = shape_of(sums)
     levels = STRASSEN_LEVELS[products]
     spec = StrassenSpec(
-        rows << levels,
+        prod(shape_of(matrix)[:-1]),
         shape_of(bias)[0],
         depth << levels,
         has_bias=True,

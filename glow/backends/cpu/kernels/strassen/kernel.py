@@ -9,29 +9,27 @@ With two levels the left operand comes as the sums of each sum's quadrants, 49 o
 products of a quarter of the size become the quadrants of one half-size product, which a second
 scratch keeps until all seven are there.
 
-Rows of the left operand were divided by their scales, which the result is multiplied by. Where a
-scale is NaN the rows that share its sums are direct sums of the left matrix itself, so that an
-infinity or NaN reaches what it reaches in these; the weights are had back from their factors.
+Rows of the left operand were divided by their scales, which the result is multiplied by; rows
+whose scale is NaN are direct sums (`direct_rows.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
 
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.dialect.config import USUAL_PREFETCH
 from glow.backends.cpu.kernels.matmul.weights import PanelPrefetch
+from glow.backends.cpu.kernels.strassen.direct_rows import DirectRows
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.strassen.weights import PackedFactors
 from glow.backends.cpu.reference.strassen import (
     PRODUCTS,
     QUADRANTS,
     RESULT,
-    factors_of_part,
 )
 from glow.backends.cpu.tiling.accumulation import accumulate
 from glow.backends.cpu.tiling.matmul_tile import ColumnGroup, Columns, Tile, columns_of
@@ -91,7 +89,7 @@ class _StrassenProduct:
         leaf, target = spec.leaf, builder.target
         extents = (spec.parts, leaf.rows, spec.columns)
         strides = Strides((spec.columns,), spec.parts * spec.columns, 1)
-        self.builder = builder
+        self.builder, self.spec = builder, spec
         self.leaf = leaf
         self.levels, self.parts = spec.levels, spec.parts
         self.tile: Tile = leaf.tile(target)
@@ -117,13 +115,15 @@ class _StrassenProduct:
         )
         of_rows = (Strides((1,), spec.parts, 1), (spec.parts, leaf.rows, 1))
         self.scales = Matrix(builder, scales, *of_rows, lanes)
-        whole = (spec.rows, spec.depth)
-        self.matrix = Matrix(builder, matrix, Strides((), spec.depth, 1), whole, lanes)
         for number, kind in enumerate(spec.tile_epilogue.operand_layouts):
             if kind == "row":
                 buffer = operand_buffers[number]
                 epilogue_operands[number] = Matrix(builder, buffer, *of_rows, lanes)
         self.store = TileStore(builder, spec.tile_epilogue, c, epilogue_operands)
+        whole = Matrix(
+            builder, matrix, Strides((), spec.depth, 1), (spec.rows, spec.depth), lanes
+        )
+        self.direct = DirectRows(builder, spec, whole, self.b, self.scales, self.store)
         registers = (self.tile.blocks, lanes)
         height = self.tiles_per_block * self.tile.rows
 
@@ -201,7 +201,8 @@ class _StrassenProduct:
                 0, inner_quadrants, 1, lambda inner: finish(row, slot, inner)
             ),
         )
-        self._tiles(block, lambda row, _: self._mend(unit, group, row))
+        parts = [self._columns(group, part) for part in range(self.parts)]
+        self._tiles(block, lambda row, _: self.direct.mend(unit, group, parts, row))
 
     def _multiply_seven(
         self, unit: Index, group: ColumnGroup, block: _Block, first: Index
@@ -290,8 +291,11 @@ class _StrassenProduct:
         columns = self._columns(group, column)
         self._move_to(turn)
         height = stored_rows(self.tile.rows)
+        there = self._rows_there(row, turn)
 
         def rows(position: Index) -> None:
+            if self.spec.lacks_row:
+                position = builder.minimum(position, builder.sub(there, height))
             shape = (height, group.blocks, self.lanes)
             where = (quadrant, position, 0, 0)
             value = builder.transfer_read(self.results, where, shape, (1, 2, 3))
@@ -299,7 +303,15 @@ class _StrassenProduct:
             scale = self.scales.read(at, 0, shape, (0, None, None))
             self.store.store(builder.mulf(value, scale), at, columns)
 
-        builder.loop(0, self.tile.rows, height, rows)
+        builder.loop(0, there, height, rows)
+
+    def _rows_there(self, row: Index, turn: Index) -> Index:
+        """How many rows of a tile are rows of the result."""
+        if not self.spec.lacks_row:
+            return self.tile.rows
+        builder = self.builder
+        end = builder.sub(self.leaf.rows, turn)
+        return builder.minimum(builder.sub(end, row), self.tile.rows)
 
     def _move_to(self, turn: Index) -> None:
         """Selects every `parts`-th row from the one of that number on."""
@@ -314,52 +326,6 @@ class _StrassenProduct:
             ColumnGroup(block, group.blocks, self.lanes), self.lanes
         )
         return columns
-
-    def _mend(self, unit: Index, group: ColumnGroup, row: Index) -> None:
-        """Computes the rows of a tile anew whose scales are NaN."""
-        builder = self.builder
-
-        def direct(at: Index) -> None:
-            for part in range(self.parts):
-                self._direct_rows(unit, group, at, part)
-
-        def check(position: Index) -> None:
-            at = builder.add(row, position)
-            scale = builder.load(self.scales.plain, 0, at, 0)
-            lost = builder.cmpf("uno", scale, scale)
-            builder.if_(lost, lambda: direct(at))
-
-        builder.loop(0, self.tile.rows, 1, check)
-
-    def _direct_rows(
-        self, unit: Index, group: ColumnGroup, row: Index, part: int
-    ) -> None:
-        """The direct sums of the rows number `row` of all parts, of a part's columns."""
-        builder, depth = self.builder, self.leaf.depth
-        shape = (self.parts, group.blocks, self.lanes)
-        first = builder.mul(row, self.parts)
-        total = builder.constant(0.0, types.vector_type(shape))
-        for start in range(self.parts):
-            factors = factors_of_part(start, part, self.levels)
-
-            def step(
-                k: Index,
-                sums: Sequence[SSAValue],
-                start: int = start,
-                factors: Sequence[int] = tuple(factors),
-            ) -> Sequence[SSAValue]:
-                at = builder.add(k, start * depth)
-                a = self.matrix.read(first, at, shape, (0, None, None))
-                b = [self.b.read(unit, number, group, k) for number in factors]
-                row = builder.broadcast(reduce(builder.addf, b), shape)
-                return [builder.fma(a, row, sums[0])]
-
-            (total,) = builder.carry(0, depth, 1, [total], step)
-        columns = self._columns(group, part)
-        for turn in range(self.parts):
-            self._move_to(turn)
-            value = builder.broadcast(builder.extract(total, turn), (1, *shape[1:]))
-            self.store.store(value, row, columns)
 
 
 def build_strassen(
@@ -383,11 +349,15 @@ def build_strassen(
     buffers = [
         output,
         flat(spec.rows * spec.depth),
-        flat(spec.rows),
+        flat(spec.parts * spec.leaf.rows),
         flat(spec.products * spec.leaf.rows * spec.leaf.depth),
         flat(spec.products * spec.leaf.packed_elements(target)),
         *spec.tile_epilogue.buffers(output, spec.rows, spec.columns),
     ]
-    whole = by_rows and spec.leaf.rows % spec.leaf.tile(target).rows == 0
-    runs = (1, 1, 1, spec.products, 0, *spec.tile_epilogue.runs) if whole else ()
+    ragged = spec.lacks_row or spec.leaf.rows % spec.leaf.tile(target).rows
+    runs = (
+        (1, 1, 1, spec.products, 0, *spec.tile_epilogue.runs)
+        if by_rows and not ragged
+        else ()
+    )
     return Kernel(builder.function(name, buffers, body), work_items, runs)

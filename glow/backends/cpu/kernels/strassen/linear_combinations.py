@@ -41,23 +41,32 @@ _NAN = 0x7FC00000
 
 @dataclass(frozen=True)
 class StrassenCombinationsSpec:
-    """[7, rows / 2, columns / 2] of a dense [rows, columns], f32; both are even.
+    """[7, rows / 2, columns / 2] of a dense [rows, columns], f32, whose columns are even.
 
-    With two levels [49, rows / 4, columns / 4]. Arguments of the kernel: sums, scales [rows],
-    the matrix.
+    With two levels [49, rows / 4, columns / 4]. Rows are rounded up: the last one counts as often
+    as some are missing. Arguments of the kernel: sums, scales [rows], the matrix.
     """
 
     rows: int
     columns: int
     levels: int = 1
 
+    @property
+    def side(self) -> int:
+        """The quadrants, or quadrants of these, of each side."""
+        return 2**self.levels
+
+    @property
+    def quadrant(self) -> tuple[int, int]:
+        """The rows and columns of a quadrant."""
+        return -(-self.rows // self.side), self.columns // self.side
+
 
 def build_strassen_combinations(
     spec: StrassenCombinationsSpec, target: Target, name: str = "strassen_combinations"
 ) -> Kernel:
     """The kernel f(sums, scales, matrix, lo, hi); work items are rows of a quadrant."""
-    side = 2**spec.levels
-    rows, columns = spec.rows // side, spec.columns // side
+    side, (rows, columns) = spec.side, spec.quadrant
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
@@ -66,9 +75,9 @@ def build_strassen_combinations(
     buffers = [
         types.memref_type((PRODUCTS**spec.levels, rows, columns)),
         types.memref_type((rows, side)),
-        types.memref_type((rows, side, side, columns)),
+        types.memref_type((spec.rows, side, columns)),
     ]
-    runs = (PRODUCTS**spec.levels, 1, 1)
+    runs = (PRODUCTS**spec.levels, 1, int(spec.rows == rows * side))
     return Kernel(builder.function(name, buffers, body), rows, runs)
 
 
@@ -83,24 +92,30 @@ class _Sums:
     ) -> None:
         self.builder, self.spec = builder, spec
         self.sums, self.scales, self.matrix = buffers
-        self.side = side = 2**spec.levels
-        whole = (spec.rows // side, side, spec.columns)
-        self.whole = builder.reinterpret(self.matrix, whole)
+        self.side = spec.side
+        self.whole = builder.reinterpret(self.matrix, (spec.rows, spec.columns))
 
     def line(self, row: Index) -> None:
         """Writes the scales and all sums of rows number `row` of the quadrants."""
         builder, levels = self.builder, self.spec.levels
-        columns = self.spec.columns // self.side
+        columns = self.spec.quadrant[1]
         width = min(_BLOCKS * builder.target.lanes(32), columns)
+        self.lines = [self._line_of(row, down) for down in range(self.side)]
         factors = self._scale(row)
         for number, outer in enumerate(LEFT if levels > 1 else [_ITSELF]):
             seven = partial(self._seven, factors, width, PRODUCTS * number, outer, row)
             builder.tiles(0, columns, width, seven)
 
+    def _line_of(self, row: Index, down: int) -> Index:
+        """The matrix's row that is that row of a quadrant; its last one for those behind it."""
+        builder, rows = self.builder, self.spec.rows
+        line = builder.add(builder.mul(row, self.side), down)
+        return builder.minimum(line, rows - 1) if rows % self.side else line
+
     def _scale(self, row: Index) -> list[SSAValue]:
         """Stores the scales of rows; what each row is to be multiplied by, [width] times."""
         builder = self.builder
-        largest = [self._largest(row, down) for down in range(self.side)]
+        largest = [self._largest(line) for line in self.lines]
         worst = reduce(partial(larger_magnitude, builder), largest)
         finite = builder.cmpi("slt", worst, builder.constant(INFINITY, i32))
         factors: list[SSAValue] = []
@@ -111,9 +126,9 @@ class _Sums:
             factors.append(builder.bitcast(inverse, f32))
         return factors
 
-    def _largest(self, row: Index, down: int) -> SSAValue:
+    def _largest(self, line: Index) -> SSAValue:
         def read(position: Index, length: int) -> SSAValue:
-            return self.builder.vector_load(length, self.whole, row, down, position)
+            return self.builder.vector_load(length, self.whole, line, position)
 
         return largest_magnitude(self.builder, self.spec.columns, read)
 
@@ -150,9 +165,8 @@ class _Sums:
             loaded: dict[int, SSAValue] = {}
             for number, _ in outer:
                 down, right = place(QUADRANTS * number + inner, self.spec.levels)
-                value = builder.vector_load(
-                    width, self.matrix, row, down, right, column
-                )
+                line = self.lines[down]
+                value = builder.vector_load(width, self.matrix, line, right, column)
                 loaded[number] = builder.mulf(value, scaled[down])
             return signed_total(builder, loaded, outer)
 

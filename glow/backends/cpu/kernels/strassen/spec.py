@@ -13,9 +13,10 @@ from glow.backends.cpu.kernels.matmul.matmul_spec import F32_BYTES, MatmulSpec
 from glow.backends.cpu.reference.strassen import PRODUCTS
 from glow.backends.cpu.tiling.matmul_tile import wrong_cut
 from glow.backends.cpu.tiling.row_order import RowOrder, row_order
-from glow.backends.cpu.tiling.tile_store import TileEpilogue
+from glow.backends.cpu.tiling.tile_store import TileEpilogue, stored_rows
 from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.loop_builder.work_items import prefers_rows
+from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
 
 WANTED_WORK_ITEMS = {1: 8, 2: 4}
@@ -23,13 +24,24 @@ SCRATCH_TILES = {1: 8, 2: 4}
 """The most tiles of rows in a block, by levels: 84 KiB of products with 8 x 3 registers of 64
 bytes, 210 KiB with the quadrants of half-size products."""
 PASSES = 2
-"""How often an element of the left matrix's sums, or of the result, goes through a cache."""
+"""How often an element of the result goes through a cache."""
 MIN_ROWS = 5
-"""Rows, in those for which multiplying takes as long as weights take to arrive. Fewer are bound by
-reading the weights, of which there are 7 / 4 as many."""
+"""Rows, and rows of a block, in those for which multiplying takes as long as weights take to
+arrive. Fewer are bound by reading the weights, of which there are 7 / 4 as many."""
 
 MOST_BLOCKS = 2
 """The most blocks of rows with two levels."""
+
+
+def _again_cycles(order: RowOrder, held: int, core: Core) -> float:
+    """Those of what is read again, of rows of so many bytes, that multiply-adds do not hide.
+
+    Half of the last cache is for other values.
+    """
+    if core.hidden_l3_reads and 2 * held > core.l3_bytes:
+        return order.read_again / core.contended_memory_bytes_per_cycle
+    shown = 1 - core.hidden_l3_reads
+    return shown * order.read_again / core.sustained_l3_bytes_per_cycle
 
 
 @dataclass(frozen=True)
@@ -51,32 +63,78 @@ class StrassenSpec:
     """Chosen before; else the best one for the target."""
 
     def supported(self, target: Target) -> bool:
-        """Whether the quadrants are equal and their columns fill registers."""
+        """Whether the quadrants are equal and their columns fill registers; with one level the
+        lower ones may have a row less.
+        """
         parts = self.parts
-        even = not (self.rows % parts or self.depth % parts)
-        return even and self.columns % (parts * target.lanes(32)) == 0
+        fills = self.columns % (parts * target.lanes(32)) == 0
+        if self.depth % parts or not fills:
+            return False
+        rows = self.leaf.tile(target).rows
+        may_lack_row = self.levels == 1 and rows > stored_rows(rows)
+        return may_lack_row or not self.lacks_row
+
+    @property
+    def lacks_row(self) -> bool:
+        """Whether there are fewer rows than in all quadrants, which have equally many.
+
+        The last row of some is read as the matrix's last one then, and not written.
+        """
+        return self.rows % self.parts != 0
 
     def is_profitable(self, target: Target) -> bool:
         """Whether the saved eighth of the products outweighs the sums.
 
-        Each element of A is part of seven sums that are written and read back, each one of
-        C goes through the scratch. Sums and weights are 7 / 4 of a direct product's, so that
-        more is read again where they leave the second cache. Two levels pay where one pays for
-        the half-size products.
+        Each element of A is read, and part of seven sums that are written: where these and A do not
+        stay in a cache, the next one says how long that takes. Each one of C goes through the
+        scratch. Sums and weights are 7 / 4 of a direct product's, so that more is read again
+        where they leave the second cache. Two levels pay where one pays for the half-size products.
         """
-        core = target.core
-        if not self.supported(target) or self.rows < MIN_ROWS * core.balance:
+        if not self.supported(target):
             return False
-        if self.levels > 1:
-            half = StrassenSpec(self.rows // 2, self.columns // 2, self.depth // 2)
-            return self._reads_weights_well(target) and half.is_profitable(target)
-        saved = self.rows * self.columns * self.depth / 8
-        moved = self.rows * self.depth + self.rows * self.columns
-        passes = PASSES * core.pass_cycles * moved
+        if self.levels == 1:
+            return self._uses_weights_well(target) and self._saves_cycles(target)
+        half = StrassenSpec(self.rows // 2, self.columns // 2, self.depth // 2)
+        if half.rows < MIN_ROWS * target.core.balance or not half.supported(target):
+            return False
+        return self._reads_weights_well(target) and half._saves_cycles(target)
+
+    def _uses_weights_well(self, target: Target) -> bool:
+        """Whether there are rows enough for weights from memory, and in each block for those that
+        the first one left in the last cache.
+        """
+        core, blocks = target.core, self.row_tiles(target)[0]
+        from_cache = core.fma_per_cycle * core.vector_bytes
+        from_cache /= core.sustained_l3_bytes_per_cycle
+        least = max(core.balance, blocks * from_cache)
+        return self.rows >= MIN_ROWS * least
+
+    def _saves_cycles(self, target: Target) -> bool:
+        core = target.core
         direct = MatmulSpec(self.rows, self.columns, self.depth)
-        again = self.row_order(target).read_again - direct.row_order(target).read_again
-        reads = target.lanes(32) * again / core.sustained_l3_bytes_per_cycle
-        return saved > core.fma_per_cycle * (passes + reads)
+        saved = self.rows * self.columns * self.depth / 8
+        again = _again_cycles(self.row_order(target), self._sum_bytes, core)
+        again -= _again_cycles(direct.row_order(target), self._matrix_bytes, core)
+        vectors = core.fma_per_cycle * target.lanes(32)
+        return saved > vectors * (self._pass_cycles(core) + again)
+
+    @property
+    def _matrix_bytes(self) -> int:
+        return F32_BYTES * self.rows * self.depth
+
+    @property
+    def _sum_bytes(self) -> int:
+        return F32_BYTES * self.products * self.leaf.rows * self.leaf.depth
+
+    def _pass_cycles(self, core: Core) -> float:
+        """Those in which sums are made, and results of products."""
+        matrix, sums = self._matrix_bytes, self._sum_bytes
+        made = 2 * core.move_cycles * matrix / core.vector_bytes
+        made += matrix / core.bytes_per_cycle(matrix) + sums / core.bytes_per_cycle(
+            sums
+        )
+        results = F32_BYTES * self.rows * self.columns / core.vector_bytes
+        return made + PASSES * core.pass_cycles * results
 
     def row_order(self, target: Target) -> RowOrder:
         """How many tiles of rows, of all sums, stay near while panels pass."""
@@ -117,7 +175,7 @@ class StrassenSpec:
         """The product of two parts."""
         parts, config = self.parts, self.config
         return MatmulSpec(
-            self.rows // parts,
+            -(-self.rows // parts),
             self.columns // parts,
             self.depth // parts,
             config=MatmulConfig(config.rows, config.blocks) if config else None,
