@@ -1,4 +1,20 @@
 // RUN: glow-opt --assign-layout='target=wasm-simd' --dce %s | filecheck %s
+// RUN: glow-opt --assign-layout='target=znver5' --dce %s | filecheck --check-prefix=VNNI %s
+// RUN: glow-opt --assign-layout='target=sapphirerapids' --dce %s | filecheck --check-prefix=AMX %s
+
+// With dot products of bytes, where planes are large; not with matrix tiles.
+// AMX-LABEL: func.func @large_plane(
+// AMX-NOT: winograd
+// AMX: func.func @main(
+// VNNI-LABEL: func.func @large_plane(
+// VNNI: cpu.int8_winograd_conv2d {{.*}} tile 4
+func.func @large_plane(%x: tensor<1x64x56x56xui8>) -> tensor<1x64x56x56xi32> {
+  %w = glow.splat 1 : tensor<64x64x3x3xi8>
+  %z = glow.constant dense<3> : tensor<ui8>
+  %p = glow.constant dense<0> : tensor<i8>
+  %0 = glow.conv2d_integer %x, %w, %z, %p pads [1, 1, 1, 1] : tensor<1x64x56x56xi32>
+  func.return %0 : tensor<1x64x56x56xi32>
+}
 
 // Where bytes are multiplied as words, 3 x 3 taps of stride one are transformed.
 // CHECK-LABEL: func.func @main(

@@ -168,7 +168,16 @@ def has_word_dot(target: Target) -> bool:
 def may_transform_bytes(shape: ConvShape, target: Target) -> bool:
     """Whether Winograd's method in integers is one for the taps, and for the target."""
     window = (shape.kernel, shape.strides, shape.dilations, shape.group)
-    return window == ((3, 3), (1, 1), (1, 1), 1) and has_word_dot(target)
+    return window == ((3, 3), (1, 1), (1, 1), 1) and may_multiply_words(target)
+
+
+def may_multiply_words(target: Target) -> bool:
+    """Whether pairs of 16-bit integers take at most twice as long as bytes.
+
+    Matrix tiles of bytes are faster still.
+    """
+    has_both = target.byte_dot == "vnni" and not target.has_int8_tiles
+    return has_both or has_word_dot(target)
 
 
 def conv2d_spec(shape: ConvShape, lanes: int, element: Attribute) -> Conv2dSpec:

@@ -26,10 +26,10 @@ PAIR = 2
 
 
 def pair_products(target: Target) -> int:
-    """The registers of products of 16-bit pairs, which x86 adds to the sums by an instruction of
-    its own. WebAssembly has fewer registers to count on in any case.
+    """The registers of products of 16-bit pairs, which x86 without VNNI adds to the sums by an
+    instruction of its own. WebAssembly has fewer registers to count on in any case.
     """
-    return int(target.is_x86)
+    return int(target.is_x86 and target.byte_dot != "vnni")
 
 
 def words(channels: int) -> int:

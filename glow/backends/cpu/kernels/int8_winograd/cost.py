@@ -54,6 +54,7 @@ def direct_cycles(
     taps = (spec.kernel, spec.kernel)
     window = dilated or Window(spec.plane, taps, pads=spec.pads)
     batch = spec.batch // prod(window.dilations)
+    wide = target.is_x86 and target.byte_dot != "vnni"
     direct = Int8Conv2dSpec(
         batch,
         spec.in_channels,
@@ -61,8 +62,8 @@ def direct_cycles(
         window,
         lanes=spec.lanes,
         block_lanes=spec.lanes,
-        step=input_step(spec.lanes, target, wide=target.is_x86),
-        wide_input=target.is_x86,
+        step=input_step(spec.lanes, target, wide=wide),
+        wide_input=wide,
     )
     tiling, model = conv_tiling(direct, target), direct.model(target)
     planes = sum(
@@ -70,5 +71,5 @@ def direct_cycles(
         for part in tiling.parts
         for count, length in tiling.runs
     )
-    pairs = direct.step // PAIR
-    return pairs * TAP_LOOPS * batch * planes * taps_inside(spec)
+    instructions = 1 if target.byte_dot == "vnni" else direct.step // PAIR
+    return instructions * TAP_LOOPS * batch * planes * taps_inside(spec)

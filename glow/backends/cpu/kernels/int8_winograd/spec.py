@@ -187,13 +187,14 @@ def int8_winograd_tiling(spec: Int8WinogradSpec, target: Target) -> WinogradTili
 
 @bounded_cache
 def _choose_tiling(spec: Int8WinogradSpec, target: Target) -> WinogradTiling:
-    """The fastest of blocks whose patches take half of the first cache or half of the second:
-    each block reads the weights anew; and of smaller ones of which each thread has some.
+    """The fastest of blocks whose patches take half of the first cache, or half of the second or
+    less of it: each block reads the weights anew; and of smaller ones of which each thread has
+    some.
     """
     rows = spec.tile_rows
     tilings = [
         _tiling_within(spec, target, size // 2, most)
-        for size in (target.l1_bytes, target.l2_bytes)
+        for size in (target.l1_bytes, *(target.l2_bytes >> part for part in range(3)))
         for most in (rows, -(-rows // THREADS))
     ]
     return min(tilings, key=lambda tiling: shared_cycles(tiling, target))
@@ -224,6 +225,7 @@ def tiling_cycles(tiling: WinogradTiling, target: Target) -> float:
     """The estimated cycles of a convolution that is cut so.
 
     Weights that exceed a core's share of the last cache come from memory for the first block.
+    Scratch memory stays in the first cache, or in half of the second one.
     """
     spec, core = tiling.spec, target.core
     products = spec.positions * tiling.tiles * tiling.product_cycles()
@@ -234,8 +236,10 @@ def tiling_cycles(tiling: WinogradTiling, target: Target) -> float:
     is_far = weights > core.l3_share
     first = core.contended_memory_bytes_per_cycle if is_far else again
     patches, sums = (size // regions_of(tiling) for size in scratch_sizes(tiling))
-    stays = patches * WORD_BYTES + sums * SUM_BYTES <= target.l1_bytes
-    move = 2 * core.move_cycles if stays else core.pass_cycles
+    held = patches * WORD_BYTES + sums * SUM_BYTES
+    move = 2 * core.move_cycles
+    if held > target.l1_bytes:
+        move += core.vector_bytes / core.bytes_per_cycle(2 * held)
     vectors = spec.input_blocks / PAIR + spec.output_blocks
     transforms = move * spec.positions * tiling.tiles * vectors
     rest = tiling.row_blocks * tiling.segments - 1

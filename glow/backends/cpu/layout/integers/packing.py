@@ -13,6 +13,7 @@ from glow.backends.cpu.layout.conv_shape import (
     WinogradChoice,
     has_word_dot,
     int8_conv2d_spec,
+    may_multiply_words,
     winograd_spec,
 )
 from glow.backends.cpu.tuning.choose import choose
@@ -93,7 +94,7 @@ class Int8Packer:
         self, weights: Array, shape: ConvShape
     ) -> WinogradChoice | None:
         """The same of a convolution of bytes, by tiles that are exact for its sums."""
-        if shape.kernel != (3, 3) or not has_word_dot(self.target):
+        if shape.kernel != (3, 3) or not may_multiply_words(self.target):
             return None
         from glow.backends.cpu.kernels.int8_winograd.weights import largest_sum
 
