@@ -1,8 +1,9 @@
 """When a Winograd convolution of bytes is faster than direct sums: cycles of both, from shapes.
 
 Both multiply 16-bit words in pairs, so that register tiles of both cost the same for a pair, and
-there are 4 (m = 4) or 2.25 times (m = 2) fewer. On top of that come the transforms, and weights
-that are 8 or 3.6 times as large.
+there are 4 (m = 4) or 2.25 times (m = 2) fewer; with VNNI, direct sums are of four bytes for the
+price of such a pair. On top of that come the transforms, and weights that are 8 or 3.6 times as
+large.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ is a shift, which is right where the true sum is below 2^31 over it. So there is
 anywhere, and the bits are those of direct sums.
 
 Transformed patches and weights fit 16 bits, which `pmaddwd` of x86 and `i32x4.dot_i16x8_s` of
-WebAssembly multiply in pairs: bytes are widened for them in any case. Points are 0, +-1 (and +-2)
-and infinity.
+WebAssembly multiply in pairs: bytes are widened for them in any case. `vpdpwssd` of VNNI does half
+of what its instruction for bytes does, and few multiplications make up for it. Points are 0, +-1
+(and +-2) and infinity.
 
 All tiles of a block go through all phases, before the next block does: patches of all
 channels, then products and outputs of one channel tile after the other. Threads share the blocks,
