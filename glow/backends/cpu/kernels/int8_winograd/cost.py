@@ -25,6 +25,9 @@ from glow.backends.cpu.kernels.winograd.cost import GAIN, TAP_LOOPS, taps_inside
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
+LEAST_OUTPUTS = 64
+"""The output channels for which inputs are transformed where there are dot products of bytes."""
+
 
 def is_profitable(
     spec: Int8WinogradSpec,
@@ -38,6 +41,9 @@ def is_profitable(
     back takes `moves` cycles.
     """
     if not spec.supported():
+        return False
+    # Direct sums are fast there, and transforms of inputs for few outputs are not.
+    if target.byte_dot == "vnni" and spec.out_channels < LEAST_OUTPUTS:
         return False
     cycles = int8_winograd_cycles(spec, target) + moves
     return cycles < GAIN * direct_cycles(spec, target, dilated)
