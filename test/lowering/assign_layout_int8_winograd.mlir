@@ -2,7 +2,7 @@
 // RUN: glow-opt --assign-layout='target=znver5' --dce %s | filecheck --check-prefix=VNNI %s
 // RUN: glow-opt --assign-layout='target=sapphirerapids' --dce %s | filecheck --check-prefix=AMX %s
 
-// With dot products of bytes, where planes are large; not with matrix tiles.
+// With VNNI, of 64 outputs and more; not with AMX.
 // AMX-LABEL: func.func @large_plane(
 // AMX-NOT: winograd
 // AMX: func.func @main(

@@ -26,7 +26,7 @@ from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
 LEAST_OUTPUTS = 64
-"""The output channels for which inputs are transformed where there are dot products of bytes."""
+"""The output channels for which inputs are transformed where VNNI makes direct sums fast."""
 
 
 def is_profitable(
@@ -42,7 +42,6 @@ def is_profitable(
     """
     if not spec.supported():
         return False
-    # Direct sums are fast there, and transforms of inputs for few outputs are not.
     if target.byte_dot == "vnni" and spec.out_channels < LEAST_OUTPUTS:
         return False
     cycles = int8_winograd_cycles(spec, target) + moves

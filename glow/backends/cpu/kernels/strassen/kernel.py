@@ -290,8 +290,9 @@ class _StrassenProduct:
             turn = builder.add(turn, builder.mul(lower, parts // size))
         columns = self._columns(group, column)
         self._move_to(turn)
-        height = stored_rows(self.tile.rows)
-        there = self._rows_there(row, turn)
+        height, there = stored_rows(self.tile.rows), self._rows_there(row, turn)
+        if self.spec.lacks_row:
+            height = min(height, max(1, self.tile.rows - 1))
 
         def rows(position: Index) -> None:
             if self.spec.lacks_row:

@@ -13,7 +13,7 @@ from glow.backends.cpu.kernels.matmul.matmul_spec import F32_BYTES, MatmulSpec
 from glow.backends.cpu.reference.strassen import PRODUCTS
 from glow.backends.cpu.tiling.matmul_tile import wrong_cut
 from glow.backends.cpu.tiling.row_order import RowOrder, row_order
-from glow.backends.cpu.tiling.tile_store import TileEpilogue, stored_rows
+from glow.backends.cpu.tiling.tile_store import TileEpilogue
 from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.loop_builder.work_items import prefers_rows
 from glow.lowering.target.core import Core
@@ -66,13 +66,9 @@ class StrassenSpec:
         """Whether the quadrants are equal and their columns fill registers; with one level the
         lower ones may have a row less.
         """
-        parts = self.parts
-        fills = self.columns % (parts * target.lanes(32)) == 0
-        if self.depth % parts or not fills:
+        if self.depth % self.parts or (self.lacks_row and self.levels > 1):
             return False
-        rows = self.leaf.tile(target).rows
-        may_lack_row = self.levels == 1 and rows > stored_rows(rows)
-        return may_lack_row or not self.lacks_row
+        return self.columns % (self.parts * target.lanes(32)) == 0
 
     @property
     def lacks_row(self) -> bool:
@@ -110,6 +106,7 @@ class StrassenSpec:
         return self.rows >= MIN_ROWS * least
 
     def _saves_cycles(self, target: Target) -> bool:
+        """Whether an eighth of the multiply-adds takes longer than sums and more reads."""
         core = target.core
         direct = MatmulSpec(self.rows, self.columns, self.depth)
         saved = self.rows * self.columns * self.depth / 8

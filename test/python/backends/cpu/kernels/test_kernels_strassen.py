@@ -1,4 +1,4 @@
-"""Strassen's product and its sums against NumPy in float64, and its choice."""
+"""Strassen's product and its sums against NumPy in float64."""
 
 from __future__ import annotations
 
@@ -123,6 +123,7 @@ SHAPES = [
     (18, 160, 34, 1),
     (130, 96, 20, 1),
     (300, 352, 6, 1),
+    (3, 32, 2, 1),
     (5, 32, 2, 1),
     (197, 96, 20, 1),
     (299, 352, 6, 1),
@@ -237,47 +238,17 @@ def test_rows_that_leave_the_cache_come_in_blocks(cut: str) -> None:
     assert relative_error(found, a.astype(np.float64) @ b) < 5e-6
 
 
-def test_choice() -> None:
-    """Few rows, also in a block, small sides and odd depths are left to the direct product."""
-    target = PRESETS["avx512"]
-    for shape in ((128, 768, 768), (129, 768, 768)):
-        assert StrassenSpec(*shape).is_profitable(target)
-    for shape in ((1, 768, 768), (128, 64, 64), (128, 768, 767), (64, 256, 1024)):
-        assert not StrassenSpec(*shape).is_profitable(target)
-    assert not StrassenSpec(128, 776, 768).supported(PRESETS["avx512"])
-
-
-def test_sums_that_leave_the_cache_decide() -> None:
-    """Those of 1500 rows of 2048 do not stay in 512 KiB: each panel would read them again."""
-    zen3 = Target.from_string("znver3")
-    spec = StrassenSpec(1500, 512, 2048)
-    assert spec.is_profitable(zen3.with_core(l2_bytes=64 * 2**20))
-    assert not spec.is_profitable(zen3)
-
-
-def test_rows_from_the_last_cache() -> None:
-    """Where multiply-adds hide how long they take, they do not count; those from memory do."""
-    for target, pays in (("znver5", True), ("x86-64-v4", False)):
-        for rows in (196, 197):
-            spec = StrassenSpec(rows, 768, 768)
-            assert spec.is_profitable(Target.from_string(target)) == pays
-    zen5, many = Target.from_string("znver5"), StrassenSpec(576, 1024, 4096)
-    assert not many.is_profitable(zen5.with_core(l3_bytes=24 * 2**20))
-
-
-def test_choice_of_two_levels() -> None:
-    """Few rows, small sides and many blocks of rows are left to one level."""
-    target = PRESETS["avx512"]
-    for shape in ((128, 768, 768), (256, 768, 768), (128, 768, 3072)):
-        assert StrassenSpec(*shape, levels=2).is_profitable(target)
-    for shape in (
-        (64, 768, 768),
-        (128, 384, 384),
-        (128, 512, 2048),
-        (1024, 1024, 1024),
-        (130, 768, 768),
-    ):
-        assert not StrassenSpec(*shape, levels=2).is_profitable(target)
+@pytest.mark.parametrize("height", [1, 2, 3, 4])
+@pytest.mark.parametrize("rows", [1, 5, 7, 13])
+def test_a_missing_row_in_tiles_of_any_height(rows: int, height: int) -> None:
+    """Rows that are stored together would begin in front of a tile of two."""
+    columns, depth = 64, 20
+    spec = StrassenSpec(rows, columns, depth)
+    config = replace(spec.choose_config(TARGET), rows=min(height, -(-rows // 2)))
+    spec = replace(spec, config=replace(config, row_blocks=1))
+    a, b = normal(rows, depth), normal(depth, columns)
+    found = strassen(a, b, spec, [], TARGET)
+    assert relative_error(found, a.astype(np.float64) @ b) < 5e-6
 
 
 @pytest.mark.parametrize(("numerics", "products"), [("default", 7), ("fast", 49)])
