@@ -64,3 +64,15 @@ func.func @dilated(%x: tensor<1x64x22x21xui8>) -> tensor<1x64x22x21xi32> {
   %0 = glow.conv2d_integer %x, %w, %z, %p pads [2, 2, 2, 2] dilations [2, 2] : tensor<1x64x22x21xi32>
   func.return %0 : tensor<1x64x22x21xi32>
 }
+
+// Groups that fill blocks are one convolution, each with weights of its own.
+// CHECK-LABEL: func.func @groups(
+// CHECK: %w.transformed = glow.constant {{.*}} : tensor<82944xi16>
+// CHECK: cpu.int8_winograd_conv2d {{.*}} input_channels 144 output_channels 144 group 9 zero_point 3 pads [1, 1, 1, 1] tile 4
+func.func @groups(%x: tensor<1x144x28x28xui8>) -> tensor<1x144x28x28xi32> {
+  %w = glow.splat 1 : tensor<144x16x3x3xi8>
+  %z = glow.constant dense<3> : tensor<ui8>
+  %p = glow.constant dense<0> : tensor<i8>
+  %0 = glow.conv2d_integer %x, %w, %z, %p group 9 pads [1, 1, 1, 1] : tensor<1x144x28x28xi32>
+  func.return %0 : tensor<1x144x28x28xi32>
+}

@@ -16,17 +16,38 @@ func.func @chosen(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
   func.return %y : tensor<1x64x28x28xf32>
 }
 
-// Five by five taps; groups that fill blocks are slices of memory, and so are their results.
+// Five by five taps; groups that fill blocks are one convolution, each with weights of its own.
 // CHECK-LABEL: func.func @groups(
-// CHECK: glow.slice %x starts [0, 0, 0, 0] sizes [1, 32, 28, 28] steps [1, 1, 1, 1] : tensor<1x32x28x28xf32>
-// CHECK: cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.group0.packed, %{{.*}} input_channels 32 output_channels 32 kernel 5 pads [2, 2, 2, 2] tile 2 scratch [{{[0-9]+}}, {{[0-9]+}}, 784] config #cpu.winograd_config<block_rows = 1, blocks = 2, pixels = [14], fused = true> panels #cpu.panels<blocks = 2, lanes = 16, by_block = true> : tensor<1x2x28x28x16xf32>
-// CHECK: glow.slice %x starts [0, 32, 0, 0] sizes [1, 32, 28, 28] steps [1, 1, 1, 1] : tensor<1x32x28x28xf32>
-// CHECK: cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.group1.packed
-// CHECK: glow.concat %{{.*}} axis 1 : tensor<1x4x28x28x16xf32>
+// CHECK: %w.packed = glow.constant {{.*}} : tensor<73728xf32>
+// CHECK: cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.packed, %{{.*}} input_channels 64 output_channels 64 group 2 kernel 5 pads [2, 2, 2, 2] tile 2 scratch [{{[0-9]+}}, {{[0-9]+}}, 1568] config #cpu.winograd_config<{{.*}}, fused = true>
 func.func @groups(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
   %w = glow.splat 1.0 : tensor<64x32x5x5xf32>
   %y = glow.conv2d %x, %w group 2 pads [2, 2, 2, 2] : tensor<1x64x28x28xf32>
   func.return %y : tensor<1x64x28x28xf32>
+}
+
+// Many groups, and images of a batch.
+// CHECK-LABEL: func.func @many_groups(
+// CHECK: cpu.winograd_conv2d {{.*}} group 20 pads [1, 1, 1, 1] tile 4
+func.func @many_groups(%x: tensor<2x320x14x14xf32>) -> tensor<2x320x14x14xf32> {
+  %w = glow.splat 1.0 : tensor<320x16x3x3xf32>
+  %y = glow.conv2d %x, %w group 20 pads [1, 1, 1, 1] : tensor<2x320x14x14xf32>
+  func.return %y : tensor<2x320x14x14xf32>
+}
+
+// Four tiles of a group multiply its weights faster than these arrive; groups of eight channels
+// share blocks; channels of their own have kernels that multiply no matrices.
+// CHECK-LABEL: func.func @direct_groups(
+// CHECK-NOT: cpu.winograd_conv2d
+// CHECK: func.return
+func.func @direct_groups(%x: tensor<1x768x7x7xf32>, %y: tensor<1x64x28x28xf32>) -> (tensor<1x768x7x7xf32>, tensor<1x64x28x28xf32>, tensor<1x64x28x28xf32>) {
+  %w = glow.splat 1.0 : tensor<768x48x3x3xf32>
+  %v = glow.splat 1.0 : tensor<64x8x3x3xf32>
+  %u = glow.splat 1.0 : tensor<64x1x3x3xf32>
+  %0 = glow.conv2d %x, %w group 16 pads [1, 1, 1, 1] : tensor<1x768x7x7xf32>
+  %1 = glow.conv2d %y, %v group 8 pads [1, 1, 1, 1] : tensor<1x64x28x28xf32>
+  %2 = glow.conv2d %y, %u group 64 pads [1, 1, 1, 1] : tensor<1x64x28x28xf32>
+  func.return %0, %1, %2 : tensor<1x768x7x7xf32>, tensor<1x64x28x28xf32>, tensor<1x64x28x28xf32>
 }
 
 // Strides, wide pads, other kernels and small planes have direct sums; so have dilations whose

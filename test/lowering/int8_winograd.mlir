@@ -18,7 +18,7 @@
 // CHECK: scf.for
 // CHECK: scf.for {{.*}} -> (vector<1x1x4xi32>)
 // CHECK: vector.transfer_read %1{{.*}} : memref<1x16x1x4xi16>, vector<1x2xi16>
-// CHECK: vector.transfer_read {{.*}} : memref<1x16x2x1x4x2xi16>, vector<1x4x2xi16>
+// CHECK: vector.transfer_read {{.*}} : memref<1x1x16x2x1x4x2xi16>, vector<1x4x2xi16>
 // CHECK: vector.contract
 // CHECK: vector.transfer_write {{.*}}, %2
 

@@ -103,3 +103,19 @@ func.func @step_rows(%x: memref<2x2x48xf32>, %w: memref<2304xf32>, %h: memref<2x
   }
   func.return
 }
+
+// -----
+
+func.func @rows_of_groups(%p: memref<112896xf32>, %q: memref<112896xf32>, %s: memref<784xf32>, %f: memref<4x16xf32>, %x: memref<1x4x28x28x16xf32>, %w: memref<73728xf32>, %b: memref<4x16xf32>, %y: memref<1x4x28x28x16xf32>) {
+  // expected-error @below {{instr.cpu.winograd_conv2d cannot have blocks of 3 rows of tiles: groups of 7 are no multiple of it}}
+  instr.cpu.winograd_conv2d @out %y, @inout %p, @inout %q, @inout %s, @in %f, @in %x, @in %w, @in %b input_channels 64 output_channels 64 group 2 pads [1, 1, 1, 1] tile 4 scratch [112896, 112896, 784] config #cpu.winograd_config<block_rows = 3, blocks = 2, pixels = [7], fused = true> panels #cpu.panels<blocks = 2, lanes = 16, by_block = true>
+  func.return
+}
+
+// -----
+
+func.func @phases_of_groups(%p: memref<112896xf32>, %q: memref<112896xf32>, %s: memref<784xf32>, %f: memref<4x16xf32>, %x: memref<1x4x28x28x16xf32>, %w: memref<73728xf32>, %b: memref<4x16xf32>, %y: memref<1x4x28x28x16xf32>) {
+  // expected-error @below {{instr.cpu.winograd_conv2d cannot have a kernel for each phase: there is one for all groups, fused = true}}
+  instr.cpu.winograd_conv2d @out %y, @inout %p, @inout %q, @inout %s, @in %f, @in %x, @in %w, @in %b input_channels 64 output_channels 64 group 2 pads [1, 1, 1, 1] tile 4 scratch [112896, 112896, 784] config #cpu.winograd_config<block_rows = 14, blocks = 2, pixels = [7]> panels #cpu.panels<blocks = 2, lanes = 16>
+  func.return
+}

@@ -23,7 +23,8 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
+from glow.backends.cpu.layout.conv_shape import is_depthwise
+from glow.backends.cpu.layout.convolution import conv_shape
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, element_of, shape_of

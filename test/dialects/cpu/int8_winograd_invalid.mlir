@@ -61,3 +61,17 @@ func.func @operands(%y: memref<1x4x6x6x4xi32>, %p: memref<64xi16>, %x: memref<1x
   instr.cpu.int8_winograd_conv2d @out %y, @inout %p, @inout %p, @in %x, @in %w, @in %b input_channels 16 output_channels 16 tile 2 scratch [64, 32]
   func.return
 }
+
+// -----
+// CHECK: 16 input_channels in 3 groups do not fill blocks of 4
+func.func @groups(%x: tensor<1x4x8x8x4xui8>, %w: tensor<4096xi16>, %b: tensor<3x4xi32>) {
+  %0 = cpu.int8_winograd_conv2d %x, %w, %b input_channels 16 output_channels 12 group 3 tile 2 scratch [64, 64] : tensor<1x3x6x6x4xi32>
+  func.return
+}
+
+// -----
+// CHECK: there must be 2048 packed weights of i16
+func.func @group_weights(%x: tensor<1x4x8x8x4xui8>, %w: tensor<4096xi16>, %b: tensor<4x4xi32>) {
+  %0 = cpu.int8_winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 group 2 tile 2 scratch [64, 64] : tensor<1x4x6x6x4xi32>
+  func.return
+}

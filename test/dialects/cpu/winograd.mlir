@@ -9,6 +9,13 @@ func.func @plain(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<18
   func.return %0 : tensor<1x2x8x8x16xf32>
 }
 
+// CHECK-LABEL: func.func @groups(
+// CHECK-NEXT: %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 32 output_channels 32 group 2 tile 2 scratch [64, 64, 64] : tensor<1x2x6x6x16xf32>
+func.func @groups(%x: tensor<1x2x8x8x16xf32>, %f: tensor<2x16xf32>, %w: tensor<8192xf32>, %b: tensor<2x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 32 output_channels 32 group 2 tile 2 scratch [64, 64, 64] : tensor<1x2x6x6x16xf32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @residual(
 // CHECK-NEXT: %0 = cpu.winograd_conv2d %f, %x, %w, %b, %r input_channels 16 output_channels 16 tile 2 scratch [64, 64, 64] {
 // CHECK-NEXT: ^bb0(%sum: f32, %residual: f32):

@@ -89,3 +89,24 @@ func.func @pool(%x: tensor<1x1x8x6x16xf32>, %f: tensor<1x16xf32>, %w: tensor<921
   %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 pads [1, 1, 1, 1] tile 4 pool 4 scratch [64, 64, 64] : tensor<1x1x2x1x16xf32>
   func.return
 }
+
+// -----
+// CHECK: 24 output_channels in 2 groups do not fill blocks of 16
+func.func @groups(%x: tensor<1x2x8x8x16xf32>, %f: tensor<2x16xf32>, %w: tensor<8192xf32>, %b: tensor<2x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 32 output_channels 24 group 2 tile 2 scratch [64, 64, 64] : tensor<1x2x6x6x16xf32>
+  func.return
+}
+
+// -----
+// CHECK: the number of groups must be positive, not 0
+func.func @no_groups(%x: tensor<1x2x8x8x16xf32>, %f: tensor<2x16xf32>, %w: tensor<8192xf32>, %b: tensor<2x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 32 output_channels 32 group 0 tile 2 scratch [64, 64, 64] : tensor<1x2x6x6x16xf32>
+  func.return
+}
+
+// -----
+// CHECK: there must be 8192 packed weights
+func.func @group_weights(%x: tensor<1x2x8x8x16xf32>, %f: tensor<2x16xf32>, %w: tensor<16384xf32>, %b: tensor<2x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 32 output_channels 32 group 2 tile 2 scratch [64, 64, 64] : tensor<1x2x6x6x16xf32>
+  func.return
+}

@@ -26,6 +26,19 @@ def check_channels(image: TensorType[Attribute], channels: int, lanes: int) -> N
         fail_unless(False, f"the input {image} does not hold {channels} channels")
 
 
+def check_groups(attributes: Attributes, lanes: int) -> int:
+    """The groups of a convolution, whose channels fill their blocks where there are several."""
+    group = attributes.int("group")
+    fail_unless(group > 0, f"the number of groups must be positive, not {group}")
+    for name in ("input_channels", "output_channels") if group > 1 else ():
+        channels = attributes.int(name)
+        fail_unless(
+            channels % (group * lanes) == 0,
+            f"{channels} {name} in {group} groups do not fill blocks of {lanes}",
+        )
+    return group
+
+
 @irdl_op_definition
 class PackOp(NodeOp):
     """[N, C, H, W] into blocks: [N, C / lanes, H, W, lanes]."""

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
-from glow.backends.cpu.dialect.blocked import blocks, check_channels
+from glow.backends.cpu.dialect.blocked import blocks, check_channels, check_groups
 from glow.backends.cpu.dialect.config_attributes import (
     ConvConfigAttr,
     DepthwiseConfigAttr,
@@ -125,7 +125,8 @@ class WinogradConv2dOp(WeightedOp):
     input [N, IC / lanes, H, W, lanes]; transformed weights, tile + kernel - 1 along each axis for
     each pair of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
     memory the transformed inputs, their products and the sizes of pixels take. The result has the
-    largest sum of each `pool` x `pool` square, to which the epilogue applies.
+    largest sum of each `pool` x `pool` square, to which the epilogue applies. Channels in each
+    `group` fill their blocks.
 
     A pixel's size is the largest of its channels, each times one of the factors [IC / lanes,
     lanes]. Tiles with pixels of very uneven sizes, with an infinity or NaN have direct sums.
@@ -137,6 +138,7 @@ class WinogradConv2dOp(WeightedOp):
     factors = operand_def(TensorType)
     input_channels = prop_def(IntegerAttr.constr(i64))
     output_channels = prop_def(IntegerAttr.constr(i64))
+    group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
     kernel = prop_def(IntegerAttr.constr(i64), default_value=int_attr(3))
     axes = prop_def(DenseArrayBase, default_value=ints_attr(0, 1))
     pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
@@ -170,7 +172,8 @@ class WinogradConv2dOp(WeightedOp):
         )
         axes, kernel = _winograd_axes(attributes), attributes.int("kernel")
         patch = (tile + kernel - 1) ** len(axes)
-        count = patch * inputs * outputs * lanes
+        group = check_groups(attributes, lanes)
+        count = patch * inputs // group * outputs * lanes
         fail_unless(
             weights.get_shape() == (count,), f"there must be {count} packed weights"
         )

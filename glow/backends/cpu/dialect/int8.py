@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
-from glow.backends.cpu.dialect.blocked import blocks, check_channels
+from glow.backends.cpu.dialect.blocked import blocks, check_channels, check_groups
 from glow.backends.cpu.dialect.config_attributes import (
     ConvConfigAttr,
     DepthwiseConfigAttr,
@@ -132,7 +132,8 @@ class Int8WinogradConv2dOp(Int8Op, WeightedOp):
 
     input [N, IC / lanes, H, W, lanes]; transformed weights of i16, (tile + 2)^2 for each pair of
     channels, those that fill blocks included; bias [OC / lanes, lanes] of i32. `scratch` says how
-    many elements of memory the transformed inputs (i16) and their products (i32) take.
+    many elements of memory the transformed inputs (i16) and their products (i32) take. Channels in
+    each `group` fill their blocks.
 
     %y = cpu.int8_winograd_conv2d %x, %w, %b input_channels 16 output_channels 16
         zero_point 3 pads [1, 1, 1, 1] tile 4 scratch [2304, 1152] : tensor<1x4x8x8x4xi32>
@@ -141,6 +142,7 @@ class Int8WinogradConv2dOp(Int8Op, WeightedOp):
     name = "cpu.int8_winograd_conv2d"
     input_channels = prop_def(IntegerAttr.constr(i64))
     output_channels = prop_def(IntegerAttr.constr(i64))
+    group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
     zero_point = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
     pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
     tile = prop_def(IntegerAttr.constr(i64))
@@ -164,7 +166,8 @@ class Int8WinogradConv2dOp(Int8Op, WeightedOp):
             bias == tensor_type((outputs, lanes), i32),
             f"the bias must have {outputs} blocks of {lanes} i32, not {bias}",
         )
-        count = (tile + 2) ** 2 * block * outputs * lanes**2
+        group = check_groups(attributes, lanes)
+        count = (tile + 2) ** 2 * block // group * outputs * lanes**2
         fail_unless(
             weights == tensor_type((count,), i16),
             f"there must be {count} packed weights of i16, not {weights}",

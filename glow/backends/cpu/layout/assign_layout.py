@@ -35,7 +35,6 @@ from glow.backends.cpu.layout import (
 )
 from glow.backends.cpu.layout.choose_packer import packer_of
 from glow.backends.cpu.layout.conv_shape import WinogradChoice
-from glow.backends.cpu.layout.groups.split_groups import split_groups
 from glow.backends.cpu.layout.layout import Layout
 from glow.backends.cpu.layout.packer import Packer
 from glow.backends.cpu.layout.propagation import propagate
@@ -132,7 +131,7 @@ CONVERSIONS: dict[type[Operation], Conversion] = {
 def _groups_as_floats(module: ModuleOp, packer: Packer) -> None:
     """Loaded by networks with convolutions of bytes."""
     if any(isinstance(op, glow.Conv2dIntegerOp) for op in all_operations(module)):
-        from glow.backends.cpu.layout.groups.float_groups import groups_as_floats
+        from glow.backends.cpu.layout.integers.float_groups import groups_as_floats
 
         groups_as_floats(module, packer)
 
@@ -172,7 +171,6 @@ def assign_layout(
     layout = Layout(module, packer, check_numerics(numerics))
     _groups_as_floats(module, packer)
     if numerics != "exact":
-        split_groups(module, packer)
         layout.winograd = _few_multiplications(module, packer, growth)
     for op in all_operations(module):
         if op.parent is not None:

@@ -98,7 +98,7 @@ def winograd_shape_of(
         batch,
         attributes.int("input_channels"),
         attributes.int("output_channels"),
-        1,
+        attributes.int("group"),
         False,
         cast(Pair, tuple(plane)),
         kernel,
@@ -128,6 +128,19 @@ class WinogradChoice:
     """Whether taps of zero stand for none."""
 
 
+def is_depthwise(shape: ConvShape) -> bool:
+    """Whether each channel has its own filter."""
+    return 1 < shape.group == shape.input_channels == shape.output_channels
+
+
+def has_whole_blocks(shape: ConvShape, lanes: int) -> bool:
+    """Whether there is one group, or each fills blocks with its channels."""
+    channels = (shape.input_channels, shape.output_channels)
+    return shape.group == 1 or all(
+        count % (shape.group * lanes) == 0 for count in channels
+    )
+
+
 def winograd_axes(kernel: Pair) -> tuple[int, ...]:
     """The axes along which a kernel has taps; none where there is no transform for it."""
     axes = tuple(axis for axis in BOTH if kernel[axis] > 1)
@@ -145,9 +158,9 @@ def winograd_spec(
 ) -> Winograd:
     """The convolution with tiles of that size, by kernels of floats or of another kind."""
     return kind(
-        shape.batch,
-        shape.input_channels,
-        shape.output_channels,
+        shape.batch * shape.group,
+        shape.input_channels // shape.group,
+        shape.output_channels // shape.group,
         shape.plane,
         shape.pads,
         tile,
@@ -155,6 +168,7 @@ def winograd_spec(
         lanes=lanes,
         has_bias=True,
         axes=winograd_axes(shape.kernel),
+        groups=shape.group,
         config=config,
     )
 
@@ -166,9 +180,11 @@ def has_word_dot(target: Target) -> bool:
 
 
 def may_transform_bytes(shape: ConvShape, target: Target) -> bool:
-    """Whether Winograd's method in integers is one for the taps, and for the target."""
-    window = (shape.kernel, shape.strides, shape.dilations, shape.group)
-    return window == ((3, 3), (1, 1), (1, 1), 1) and may_multiply_words(target)
+    """Whether Winograd's method in integers is one for the taps and groups, and for the target."""
+    window = (shape.kernel, shape.strides, shape.dilations)
+    if window != ((3, 3), (1, 1), (1, 1)) or is_depthwise(shape):
+        return False
+    return has_whole_blocks(shape, target.lanes(32)) and may_multiply_words(target)
 
 
 def may_multiply_words(target: Target) -> bool:

@@ -4,12 +4,12 @@
 |-----------------------------------------------|-------------------------------------|
 | one filter for each channel                   | `cpu.depthwise_conv2d`              |
 | groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
+| of these, 3 x 3 to 5 x 5, 1 x 2 to 7, chosen  | `cpu.winograd_conv2d`               |
 | groups of which a block holds several         | `cpu.grouped_conv2d`                |
 | few other groups: dense, zeros between groups | `cpu.conv2d`                        |
 | many other groups, where it is faster         | `cpu.sparse_conv2d`                 |
-| one group, 3 x 3 to 5 x 5, 1 x 2 to 7, chosen | `cpu.winograd_conv2d`               |
 | one group, most weights zero                  | `cpu.sparse_conv2d`                 |
-| of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
+| one group, few input channels (a first layer) | `cpu.conv2d` reading plain [N,C,H,W]|
 | everything else                               | `cpu.plain_conv2d`                  |
 
 Weights that are computed are packed at run time (`cpu.pack_weights`).
@@ -29,7 +29,12 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import ConvConfig
 from glow.backends.cpu.dialect.config_attributes import config_attributes
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelLists
-from glow.backends.cpu.layout.conv_shape import ConvShape, Pair
+from glow.backends.cpu.layout.conv_shape import (
+    ConvShape,
+    Pair,
+    has_whole_blocks,
+    is_depthwise,
+)
 from glow.backends.cpu.layout.layout import (
     Layout,
     blocked_source,
@@ -69,17 +74,11 @@ def conv_shape(op: glow.Conv2dOp | glow.Conv2dIntegerOp) -> ConvShape:
     )
 
 
-def is_depthwise(shape: ConvShape) -> bool:
-    """Whether each channel has its own filter."""
-    return 1 < shape.group == shape.input_channels == shape.output_channels
-
-
 def is_blocked(shape: ConvShape, lanes: int) -> bool:
     """Whether the blocked kernel applies and wastes at most half of its lanes."""
     if shape.group == 1:
         return 2 * shape.output_channels >= lanes
-    channels = (shape.input_channels, shape.output_channels)
-    return all(count // shape.group % lanes == 0 for count in channels)
+    return has_whole_blocks(shape, lanes)
 
 
 def _takes_blocks(layout: Layout, op: glow.Conv2dOp, shape: ConvShape) -> bool:

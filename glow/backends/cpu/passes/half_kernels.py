@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import bf16
 from xdsl.ir import Operation
 
 from glow.backends.backend import get_backend
-from glow.backends.cpu.layout.convolution import conv_shape, is_blocked, is_depthwise
+from glow.backends.cpu.layout.conv_shape import is_depthwise
+from glow.backends.cpu.layout.convolution import conv_shape, is_blocked
 from glow.backends.cpu.tuning.choose import choose_level
 from glow.dialects import glow
 from glow.dialects.node import shape_of

@@ -38,7 +38,7 @@ def run_winograd_conv2d(
         from_blocks(image, attributes.int("input_channels")),
         plain,
         bias.reshape(-1)[: plain.shape[0]],
-        1,
+        attributes.int("group"),
     )
     largest = largest_of_squares(total, attributes.int("pool"))
     return apply_epilogue(op, to_blocks(largest, bias.shape[1]), epilogue_operands)
@@ -75,7 +75,7 @@ def run_int8_winograd_conv2d(
         from_blocks(image, attributes.int("input_channels")),
         plain,
         bias.reshape(-1)[: plain.shape[0]],
-        1,
+        attributes.int("group"),
     )
     return apply_epilogue(op, to_blocks(total, bias.shape[1]), epilogue_operands)
 

@@ -187,10 +187,10 @@ def _int8_winograd(
 
 def _winograd_cuts(spec: WinogradSpec) -> list[Cut]:
     rows, across = spec.tile_rows, spec.tiles_across
-    heights = sorted({1, 2, 3, 4, rows // 4, rows // 2} & set(range(1, rows)))
-    cuts = [(height, 1, True) for height in heights]
+    heights = {1, 2, 3, 4, rows // 4, rows // 2, spec.tiles_down} & set(range(1, rows))
+    cuts = [(height, 1, True) for height in sorted(heights) if spec.allows_rows(height)]
     cuts += [(1, count, True) for count in (2, 3, 4) if across // count > 1]
-    return [*cuts, (rows, 1, False)]
+    return cuts if spec.groups > 1 else [*cuts, (rows, 1, False)]
 
 
 def _winograd_tiles(

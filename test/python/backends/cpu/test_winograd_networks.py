@@ -61,6 +61,19 @@ FAST_ERROR = 1e-4
 """The same with the largest tiles; the documented budget is 1e-3."""
 
 
+GROUPS = """
+func.func @main(%x: tensor<{n}x{a}x{h}x{w}xf32>) -> tensor<{n}x{b}x{h}x{w}xf32> {{
+  %w = glow.constant @w : tensor<{b}x{a}x3x3xf32>
+  %v = glow.constant @v : tensor<{b}x{g}x3x3xf32>
+  %c = glow.constant @c : tensor<{b}xf32>
+  %y = glow.conv2d %x, %w pads [1, 1, 1, 1] activation "relu" : tensor<{n}x{b}x{h}x{w}xf32>
+  %z = glow.conv2d %y, %v, %c group 3 pads [1, 1, 1, 1] : tensor<{n}x{b}x{h}x{w}xf32>
+  %s = glow.add %z, %y : tensor<{n}x{b}x{h}x{w}xf32>
+  func.return %s : tensor<{n}x{b}x{h}x{w}xf32>
+}}
+"""
+
+
 def residual_block(shape: tuple[int, int, int, int, int]) -> ModuleOp:
     return network(TEXT, shape)
 
@@ -68,12 +81,12 @@ def residual_block(shape: tuple[int, int, int, int, int]) -> ModuleOp:
 def network(text: str, shape: tuple[int, int, int, int, int]) -> ModuleOp:
     batch, inputs, outputs, height, width = shape
     sizes = {"h": height, "w": width, "hh": height // 2, "ww": width // 2}
-    text = text.format(n=batch, a=inputs, b=outputs, **sizes)
+    text = text.format(n=batch, a=inputs, b=outputs, g=outputs // 3, **sizes)
     module = Parser(context(), text).parse_module()
     random, table = np.random.default_rng(0), weights_of(module)
     for name, size in (
         ("w", (outputs, inputs, 3, 3)),
-        ("v", (outputs, outputs, 3, 3)),
+        ("v", (outputs, outputs // (3 if "group 3" in text else 1), 3, 3)),
         ("c", (outputs,)),
     ):
         table[name] = random.standard_normal(size).astype(np.float32)
@@ -105,6 +118,28 @@ def test_native_code(
     model = compile(residual_block(shape), threads=threads, numerics=numerics)
     bound = FAST_ERROR if numerics == "fast" else ERROR
     assert largest_error(np.asarray(model(x)), expected) < bound
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", [(1, 32, 96, 28, 28), (3, 16, 48, 14, 17)])
+def test_groups(shape: tuple[int, int, int, int, int], threads: int) -> None:
+    """Also by the interpreter; an infinity reaches what it does in direct sums."""
+    x = image(shape)
+    (expected,) = run(network(GROUPS, shape), [x])
+    model = compile(network(GROUPS, shape), threads=threads)
+    assert largest_error(np.asarray(model(x)), expected) < ERROR
+    x[-1, 3, 5, 6] = np.inf
+    (expected,) = run(network(GROUPS, shape), [x])
+    found = np.asarray(model(x))
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    lowered = network(GROUPS, shape)
+    lower_to(lowered, "lowered")
+    assert [node.attributes_view().int("group") for node in nodes_of(lowered)][-1] == 3
+    own = cpu_functions(packings_of(TargetPacker(Target.from_string("host"))))
+    x[-1, 3, 5, 6] = 0
+    (expected,) = run(network(GROUPS, shape), [x])
+    (actual,) = run(lowered, [x], own=own)
+    assert largest_error(actual, expected) < ERROR
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -45,21 +45,25 @@ class AddRelu:
 
 
 def convolution(x: Array, w: Array, spec: WinogradSpec) -> NDArray[np.float64]:
-    """The direct convolution in float64."""
+    """The direct convolution in float64; images have the weights of their group."""
     top, left, bottom, right = spec.pads
     padded = np.pad(
         x.astype(np.float64), ((0, 0), (0, 0), (top, bottom), (left, right))
     )
-    (height, width), weights = spec.output_plane, w.astype(np.float64)
+    (height, width), (images, groups) = spec.output_plane, spec.images
+    of_groups = w.astype(np.float64).reshape(groups, -1, *w.shape[1:])
+    weights = np.concatenate([of_groups] * images)
     result = np.zeros((spec.batch, spec.out_channels, height, width))
     for i, j in product(*map(range, spec.kernel_plane)):
         window = padded[:, :, i : i + height, j : j + width]
-        result += np.einsum("nchw,oc->nohw", window, weights[:, :, i, j], optimize=True)
+        taps = weights[..., i, j]
+        result += np.einsum("nchw,noc->nohw", window, taps, optimize=True)
     return result
 
 
 def weights_of(spec: WinogradSpec) -> NDArray[np.float32]:
-    return random(spec.out_channels, spec.in_channels, *spec.kernel_plane)
+    outputs = spec.groups * spec.out_channels
+    return random(outputs, spec.in_channels, *spec.kernel_plane)
 
 
 def inputs_of(spec: WinogradSpec) -> NDArray[np.float32]:

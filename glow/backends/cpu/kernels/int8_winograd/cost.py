@@ -40,7 +40,7 @@ def is_profitable(
     It may have a dilation, of whose phases the images of `spec` are; to move pixels to these and
     back takes `moves` cycles.
     """
-    if not spec.supported():
+    if not spec.supported() or not spec.reads_weights_well(target):
         return False
     if target.byte_dot == "vnni" and spec.out_channels < LEAST_OUTPUTS:
         return False
@@ -59,13 +59,14 @@ def direct_cycles(
     """The estimated cycles of direct sums; of those of the dilated window, if one is given."""
     taps = (spec.kernel, spec.kernel)
     window = dilated or Window(spec.plane, taps, pads=spec.pads)
-    batch = spec.batch // prod(window.dilations)
+    batch, groups = spec.batch // prod(window.dilations), spec.groups
     wide = target.is_x86 and target.byte_dot != "vnni"
     direct = Int8Conv2dSpec(
-        batch,
-        spec.in_channels,
-        spec.out_channels,
+        batch // groups,
+        groups * spec.in_channels,
+        groups * spec.out_channels,
         window,
+        groups=groups,
         lanes=spec.lanes,
         block_lanes=spec.lanes,
         step=input_step(spec.lanes, target, wide=wide),

@@ -33,6 +33,7 @@ from glow.backends.cpu.kernels.winograd.tiles import (
     Tile,
     block_origin,
     chosen,
+    group_of,
     visit_row,
 )
 from glow.backends.cpu.kernels.winograd.tiling import WinogradTiling
@@ -196,15 +197,17 @@ class _Int8Winograd:
         """Products and outputs of one tile of output channels."""
         b, spec, tiling = self.builder, self.spec, self.tiling
         offset = spec.positions * spec.channels * spec.lanes * part.first
-        shape = (
+        of_group = (
             *(part.tiles, spec.positions, spec.channels // PAIR),
             *(part.blocks, spec.lanes, PAIR),
         )
-        weights = b.reinterpret(self.weights, shape, offset=offset)
-        size = tiling.register_tiles(part)
+        strides = (spec.group_weights, *types.row_major_strides(of_group))
+        shape = (spec.groups, *of_group)
+        weights = b.reinterpret(self.weights, shape, strides, offset)
+        size, group = tiling.register_tiles(part), group_of(b, spec, origin)
 
         def position(number: Index) -> None:
-            at = (channel_tile, number)
+            at = (group, channel_tile, number)
             b.tiles(
                 0,
                 tiling.tiles,
@@ -232,21 +235,21 @@ class _Int8Winograd:
         self,
         weights: SSAValue,
         part: ChannelPart,
-        at: tuple[Index, Index],
+        at: tuple[Index, Index, Index],
         tiles: tuple[Index, int],
     ) -> None:
         """The products of a register tile: sums over all input channels."""
         b, spec = self.builder, self.spec
-        (channel_tile, position), (tile, count) = at, tiles
+        (group, channel_tile, position), (tile, count) = at, tiles
 
         def step(pair: Index, sums: Values) -> Values:
             where = self.patches.at(position, tile, b.mul(pair, PAIR))
             left = b.transfer_read(self.patches.buffer, where, (count, PAIR), (2, 3))
             right = b.transfer_read(
                 weights,
-                (channel_tile, position, pair, 0, 0, 0),
+                (group, channel_tile, position, pair, 0, 0, 0),
                 (part.blocks, spec.lanes, PAIR),
-                (3, 4, 5),
+                (4, 5, 6),
             )
             left, right = (
                 b.cast(arith.ExtSIOp, factor, i32) for factor in (left, right)

@@ -129,8 +129,8 @@ class Int8WinogradSpec(WinogradSpec):
         return self.input_blocks * self.lanes
 
     @property
-    def packed_weights(self) -> int:
-        """The number of packed weights."""
+    def group_weights(self) -> int:
+        """The number of packed weights of a group."""
         return self.positions * self.channels * self.output_blocks * self.lanes
 
     def supported(self) -> bool:
@@ -209,8 +209,12 @@ def _tiling_within(
     across, rows = spec.tiles_across, spec.tile_rows
     if tiles < across:
         return winograd_tiling(spec, target, 1, -(-across // tiles), fused=True)
-    blocks = -(-rows // min(tiles // across, most_rows))
-    return winograd_tiling(spec, target, -(-rows // blocks), fused=True)
+    most = min(tiles // across, most_rows)
+    if spec.groups == 1:
+        height = -(-rows // -(-rows // most))
+    else:
+        height = max(filter(spec.allows_rows, range(1, most + 1)))
+    return winograd_tiling(spec, target, height, fused=True)
 
 
 def shared_cycles(tiling: WinogradTiling, target: Target) -> float:
@@ -225,16 +229,17 @@ def shared_cycles(tiling: WinogradTiling, target: Target) -> float:
 def tiling_cycles(tiling: WinogradTiling, target: Target) -> float:
     """The estimated cycles of a convolution that is cut so.
 
-    Weights that exceed a core's share of the last cache come from memory for the first block.
+    Weights that exceed a core's share of the last cache come from memory for the first block of
+    each group.
     Scratch memory stays in the first cache, or in half of the second one.
     """
     spec, core = tiling.spec, target.core
     products = spec.positions * tiling.tiles * tiling.product_cycles()
-    weights = WORD_BYTES * spec.packed_weights
+    weights = WORD_BYTES * spec.group_weights
     again = core.contended_l3_bytes_per_cycle
     if weights <= target.l2_bytes * 3 // 4:
         again = core.sustained_l2_bytes_per_cycle
-    is_far = weights > core.l3_share
+    is_far = WORD_BYTES * spec.packed_weights > core.l3_share
     first = core.contended_memory_bytes_per_cycle if is_far else again
     patches, sums = (size // regions_of(tiling) for size in scratch_sizes(tiling))
     held = patches * WORD_BYTES + sums * SUM_BYTES
@@ -243,9 +248,10 @@ def tiling_cycles(tiling: WinogradTiling, target: Target) -> float:
         move += core.vector_bytes / core.bytes_per_cycle(2 * held)
     vectors = spec.input_blocks / PAIR + spec.output_blocks
     transforms = move * spec.positions * tiling.tiles * vectors
-    rest = tiling.row_blocks * tiling.segments - 1
-    read = max(products, weights / first) + rest * max(products, weights / again)
-    return read + (1 + rest) * transforms
+    blocks = tiling.row_blocks * tiling.segments
+    read = spec.groups * max(products, weights / first)
+    read += (blocks - spec.groups) * max(products, weights / again)
+    return read + blocks * transforms
 
 
 def wrong_int8_winograd_config(spec: Int8WinogradSpec, target: Target) -> str | None:

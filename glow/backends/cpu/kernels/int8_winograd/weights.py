@@ -13,6 +13,7 @@ from glow.backends.cpu.kernels.int8_winograd.spec import (
     Int8WinogradSpec,
     int8_winograd_tiling,
 )
+from glow.backends.cpu.kernels.winograd.tiling import WinogradTiling
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.lowering.target.target import Target
 
@@ -30,23 +31,27 @@ def largest_sum(weights: Array) -> int:
 
 
 def pack(weights: Array, spec: Int8WinogradSpec, target: Target) -> DeferredArray:
-    """The weights [OC, IC, 3, 3], transformed and packed, 1-D of i16."""
+    """The weights [OC, IC / groups, 3, 3], transformed and packed, 1-D of i16: group after
+    group.
+    """
 
     def write(out: Array) -> None:
-        whole, start = _transformed(weights, spec), 0
-        for part in int8_winograd_tiling(spec, target).parts:
-            first = part.first * spec.lanes
-            chosen = whole[:, first : first + part.tiles * part.blocks * spec.lanes]
-            shape = (spec.positions, part.tiles, part.blocks, spec.lanes, -1, PAIR)
-            panels = chosen.reshape(shape).transpose(1, 0, 4, 2, 3, 5)
-            out[start : start + panels.size] = panels.reshape(-1)
-            start += panels.size
+        start, parts = 0, int8_winograd_tiling(spec, target).parts
+        for group in np.split(weights, spec.groups):
+            whole = _transformed(group, spec)
+            for part in parts:
+                first = part.first * spec.lanes
+                chosen = whole[:, first : first + part.tiles * part.blocks * spec.lanes]
+                shape = (spec.positions, part.tiles, part.blocks, spec.lanes, -1, PAIR)
+                panels = chosen.reshape(shape).transpose(1, 0, 4, 2, 3, 5)
+                out[start : start + panels.size] = panels.reshape(-1)
+                start += panels.size
 
     return DeferredArray((spec.packed_weights,), np.dtype(np.int16), write, weights)
 
 
 def _transformed(weights: Array, spec: Int8WinogradSpec) -> NDArray[np.int16]:
-    """[position, output channel, input channel], zeros in the channels that fill blocks.
+    """[position, output channel, input channel] of a group, zeros in channels that fill blocks.
 
     Its numbers have 16 bits, so that products of floats are exact.
     """
@@ -61,10 +66,18 @@ def _transformed(weights: Array, spec: Int8WinogradSpec) -> NDArray[np.int16]:
 
 
 def unpack(packed: Array, spec: Int8WinogradSpec, target: Target) -> Array:
-    """The weights [OC, IC, 3, 3] of a packed array, of i8."""
+    """The weights [OC, IC / groups, 3, 3] of a packed array, of i8."""
+    tiling, groups = int8_winograd_tiling(spec, target), np.split(packed, spec.groups)
+    return np.concatenate([_unpack_group(group, spec, tiling) for group in groups])
+
+
+def _unpack_group(
+    packed: Array, spec: Int8WinogradSpec, tiling: WinogradTiling
+) -> Array:
+    """Those of a group."""
     parts: list[NDArray[np.float64]] = []
     start = 0
-    for part in int8_winograd_tiling(spec, target).parts:
+    for part in tiling.parts:
         shape = (
             *(part.tiles, spec.positions, spec.channels // PAIR),
             *(part.blocks, spec.lanes, PAIR),

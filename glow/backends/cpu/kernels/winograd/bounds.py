@@ -40,10 +40,19 @@ def output_gain(spec: WinogradSpec) -> float:
 def channel_factors(
     weights: NDArray[np.floating], spec: WinogradSpec
 ) -> NDArray[np.float32] | None:
-    """Powers of two [blocks, lanes] for the channels of weights [OC, IC, *kernel plane].
+    """Powers of two [blocks, lanes] for the channels of weights [OC, IC / groups, *kernel plane].
 
     None where the weights allow no such method.
     """
+    factors = [_group_factors(group, spec) for group in np.split(weights, spec.groups)]
+    known = [each for each in factors if each is not None]
+    return np.concatenate(known) if len(known) == spec.groups else None
+
+
+def _group_factors(
+    weights: NDArray[np.floating], spec: WinogradSpec
+) -> NDArray[np.float32] | None:
+    """Those of a group."""
     largest = np.abs(weights.reshape(len(weights), -1)).max(0)
     sizes = largest.reshape(spec.in_channels, -1).max(1).astype(np.float64)
     low, high = WEIGHT_SIZES

@@ -24,6 +24,13 @@ def wrong_winograd_config(spec: WinogradSpec, target: Target) -> str | None:
 def _wrong(
     spec: WinogradSpec, config: WinogradConfig, tiling: WinogradTiling, target: Target
 ) -> Iterator[str]:
+    if spec.groups > 1 and not config.fused:
+        yield "a kernel for each phase: there is one for all groups, fused = true"
+    if not spec.allows_rows(config.block_rows):
+        yield (
+            f"blocks of {config.block_rows} rows of tiles: groups of {spec.tiles_down} are "
+            f"no multiple of it"
+        )
     least = 1 if config.fused else spec.tile_rows
     if not least <= config.block_rows <= spec.tile_rows:
         yield (

@@ -31,7 +31,7 @@ out of the caches, and a few percent are not worth its rounding errors."""
 
 def is_winograd_profitable(spec: WinogradSpec, target: Target) -> bool:
     """Whether the convolution is faster this way than directly."""
-    if not spec.supported():
+    if not spec.supported() or not spec.reads_weights_well(target):
         return False
     return winograd_cycles(spec, target) < GAIN * direct_cycles(spec, target)
 
@@ -67,13 +67,14 @@ def direct_cycles(
 
     It may have a dilation, of whose phases the images of `spec` are.
     """
-    window = dilated or _direct_window(spec)
+    window, groups = dilated or _direct_window(spec), spec.groups
     batch = spec.batch // prod(window.dilations)
     direct = Conv2dSpec(
-        batch,
-        spec.in_channels,
-        spec.out_channels,
+        batch // groups,
+        groups * spec.in_channels,
+        groups * spec.out_channels,
         window,
+        groups=groups,
         lanes=spec.lanes,
         element=spec.element,
     )

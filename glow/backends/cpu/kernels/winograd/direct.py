@@ -23,10 +23,7 @@ from glow.backends.cpu.kernels.winograd.phases import (
     store_pixels,
 )
 from glow.backends.cpu.kernels.winograd.recovery import recovered_taps, used_positions
-from glow.backends.cpu.kernels.winograd.spec import (
-    SMALLEST_SIZE,
-    WinogradSpec,
-)
+from glow.backends.cpu.kernels.winograd.spec import SMALLEST_SIZE, WinogradSpec
 from glow.backends.cpu.kernels.winograd.tiles import Origin, Tile, visit_row
 from glow.backends.cpu.kernels.winograd.tiling import choose_winograd_tiling
 from glow.backends.cpu.kernels.winograd.weights import tap_transforms
@@ -275,6 +272,7 @@ class _DirectTiles:
     ) -> None:
         """The outputs of the block at a place in a channel tile of a part."""
         b, spec = self.builder, self.spec
+        _, group = b.unflatten(tile.image, spec.images)
         self._clear()
 
         def channels(block: Index, count: int) -> None:
@@ -285,6 +283,7 @@ class _DirectTiles:
                 self._recover_taps(
                     number,
                     lambda position: (
+                        group,
                         *self.tiling.panel(position, within),
                         number_of_channel,
                         place,

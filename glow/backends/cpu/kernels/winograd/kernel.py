@@ -28,7 +28,12 @@ from glow.backends.cpu.kernels.winograd.phases import (
 from glow.backends.cpu.kernels.winograd.pixel_sizes import SizesPhase, pixel_sizes_of
 from glow.backends.cpu.kernels.winograd.prefetch import BlockAhead, planes_are_far
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
-from glow.backends.cpu.kernels.winograd.tiles import Origin, Scratch, block_origin
+from glow.backends.cpu.kernels.winograd.tiles import (
+    Origin,
+    Scratch,
+    block_origin,
+    group_of,
+)
 from glow.backends.cpu.kernels.winograd.tiling import (
     WinogradTiling,
     choose_winograd_tiling,
@@ -270,14 +275,21 @@ class _Winograd:
                 (spec.input_blocks, tiling.block_rows),
                 lambda block, row: patches.row(block, origin, row),
             )
+            group = group_of(b, spec, origin)
             if tiling.keeps_products:
-                b.loop(0, tiling.channel_tiles, 1, partial(multiply, ahead))
+                b.loop(0, tiling.channel_tiles, 1, partial(multiply, group, ahead))
                 transform(origin, 0, spec.output_blocks)
             else:
-                b.loop(0, tiling.channel_tiles, 1, partial(finish, origin, ahead))
+                rest = partial(finish, origin, group, ahead)
+                b.loop(0, tiling.channel_tiles, 1, rest)
 
-        def multiply(ahead: BlockAhead | None, tile: Index) -> None:
-            b.loop(0, spec.positions, 1, lambda k: products.product(k, tile, ahead))
+        def multiply(group: Index, ahead: BlockAhead | None, tile: Index) -> None:
+            b.loop(
+                0,
+                spec.positions,
+                1,
+                lambda k: products.product(k, tile, group, ahead),
+            )
 
         def transform(origin: Origin, first: Index, count: Index) -> None:
             self._nest(
@@ -285,8 +297,10 @@ class _Winograd:
                 lambda k, row: output.row(b.add(first, k), origin, row, k),
             )
 
-        def finish(origin: Origin, ahead: BlockAhead | None, tile: Index) -> None:
-            multiply(ahead, tile)
+        def finish(
+            origin: Origin, group: Index, ahead: BlockAhead | None, tile: Index
+        ) -> None:
+            multiply(group, ahead, tile)
             transform(origin, *self._blocks_of(tile))
 
         return run_block

@@ -86,15 +86,17 @@ class PatchPhase:
 def part_weights(
     b: LoopBuilder, tiling: WinogradTiling, weights: SSAValue, part: ChannelPart
 ) -> SSAValue:
-    """A part of the packed weights as [*panel, input channel, blocks, lanes]."""
+    """A part of the packed weights as [group, *panel, input channel, blocks, lanes]."""
     spec = tiling.spec
     panels = tiling.panel(spec.positions, part.tiles)
-    shape = (*panels, spec.in_channels, part.blocks, spec.lanes)
-    return b.reinterpret(weights, shape, offset=part_offset(spec, part))
+    of_group = (*panels, spec.in_channels, part.blocks, spec.lanes)
+    strides = (spec.group_weights, *types.row_major_strides(of_group))
+    shape, offset = (spec.groups, *of_group), part_offset(spec, part)
+    return b.reinterpret(weights, shape, strides, offset)
 
 
 def part_offset(spec: WinogradSpec, part: ChannelPart) -> int:
-    """Where a part starts in the packed weights."""
+    """Where a part starts in the packed weights of a group."""
     return spec.positions * spec.in_channels * part.first * spec.lanes
 
 
@@ -119,9 +121,10 @@ class ProductPhase:
         self,
         position: Index,
         channel_tile: Index,
+        group: Index = 0,
         block_ahead: BlockAhead | None = None,
     ) -> None:
-        """The products of all tiles at a position, for one tile of output channels."""
+        """The products of all tiles at a position, for one tile of output channels of a group."""
         b, parts = self.builder, self.tiling.parts
 
         def part(number: int) -> None:
@@ -132,7 +135,7 @@ class ProductPhase:
                 self.tiling.tiles,
                 self.tiling.register_tiles(chosen),
                 lambda tile: self._register_tile(
-                    number, (position, within), tile, block_ahead
+                    number, (position, within, group), tile, block_ahead
                 ),
             )
 
@@ -145,17 +148,18 @@ class ProductPhase:
     def _register_tile(
         self,
         number: int,
-        at: tuple[Index, Index],
+        where: tuple[Index, Index, Index],
         tile: Index,
         block_ahead: BlockAhead | None,
     ) -> None:
         b, spec, part = self.builder, self.spec, self.tiling.parts[number]
-        position, channel_tile = at
+        position, channel_tile, group = where
+        at = (position, channel_tile)
         panel = self.tiling.panel(position, channel_tile)
         pixels = self.tiling.register_tiles(part)
         shape = (pixels, part.blocks, spec.lanes)
         unrolls = part.blocks > 1 and has_small_tiles(spec.element, b.target)
-        offset = part_offset(spec, part)
+        offset = b.add(b.mul(group, spec.group_weights), part_offset(spec, part))
         fetch_weights = self.weights_ahead.fetch(part, offset, panel, tile)
         fetch_patches = self.patches_ahead.fetch(part, at, tile)
         if block_ahead is not None:
@@ -165,10 +169,10 @@ class ProductPhase:
             channel = b.add(b.mul(block, spec.lanes), lane)
             fetch_weights(channel)
             weight = b.transfer_read(
-                self.weights[number], (*panel, channel, 0, 0), shape[1:], (3, 4)
+                self.weights[number], (group, *panel, channel, 0, 0), shape[1:], (4, 5)
             )
-            where = self.patches.at(block, position, tile, lane)
-            x = b.transfer_read(self.patches.buffer, where, shape, (3, None, None))
+            at = self.patches.at(block, position, tile, lane)
+            x = b.transfer_read(self.patches.buffer, at, shape, (3, None, None))
             return [b.fma(x, b.broadcast(weight, shape), values[0])]
 
         def steps(block: Index, lanes: int, values: Carried) -> Carried:
@@ -185,8 +189,8 @@ class ProductPhase:
         block: Index = 0
         if self.tiling.keeps_products:
             block = b.add(b.mul(channel_tile, part.blocks), part.first)
-        where = self.products.at(block, position, tile, 0)
-        b.transfer_write(values[0], self.products.buffer, where, (3, 1, 4))
+        place = self.products.at(block, position, tile, 0)
+        b.transfer_write(values[0], self.products.buffer, place, (3, 1, 4))
 
 
 @dataclass(frozen=True)
@@ -322,8 +326,11 @@ def store_pixels(
     for j, pixel in enumerate(pixels):
         value = b.insert(pixel, value, j)
 
+    _, group = b.unflatten(where[0], spec.images)
+    block = b.add(b.mul(group, spec.output_blocks), where[1])
+
     def channel(buffer: SSAValue) -> SSAValue:
-        return b.broadcast(b.vector_load(spec.lanes, buffer, where[1], 0), shape)
+        return b.broadcast(b.vector_load(spec.lanes, buffer, block, 0), shape)
 
     if stores.bias is not None:
         value = b.add_values(value, channel(stores.bias))

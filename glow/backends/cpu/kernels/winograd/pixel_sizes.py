@@ -32,12 +32,19 @@ class PixelSizesSpec:
     """i32 [batch, pixels] of f32 [batch, blocks, pixels, lanes] and factors [blocks, lanes].
 
     Arguments of the kernel: sizes, image, factors. Lanes beyond the channels do not count.
+    Images are `groups` groups in turn, each with factors of its own.
     """
 
     batch: int
     channels: int
     pixels: int
     lanes: int
+    groups: int = 1
+
+    @property
+    def images(self) -> tuple[int, int]:
+        """The images, and the groups of each."""
+        return self.batch // self.groups, self.groups
 
     @property
     def blocks(self) -> int:
@@ -56,8 +63,8 @@ class PixelSizesSpec:
 
     @property
     def factors_type(self) -> MemRefType:
-        """The memref type of the factors of channels."""
-        return types.memref_type((self.blocks, self.lanes))
+        """The memref type of the factors of channels, of all groups."""
+        return types.memref_type((self.groups * self.blocks, self.lanes))
 
     @property
     def run(self) -> int:
@@ -131,8 +138,10 @@ class PixelSizes:
         largest: Sequence[SSAValue],
     ) -> list[SSAValue]:
         """The larger of what is there and the magnitudes of a block."""
-        builder, lanes = self.builder, self.spec.lanes
-        factor = builder.vector_load(lanes, self.factors, block, 0)
+        builder, spec, lanes = self.builder, self.spec, self.spec.lanes
+        _, group = builder.unflatten(image, spec.images)
+        row = builder.add(builder.mul(group, spec.blocks), block)
+        factor = builder.vector_load(lanes, self.factors, row, 0)
 
         def pixel(number: int, before: SSAValue) -> SSAValue:
             where = (image, block, builder.add(first, number), 0)
@@ -168,7 +177,8 @@ class PixelSizes:
 
 def pixel_sizes_of(spec: WinogradSpec) -> PixelSizesSpec:
     """Those of the input of a convolution."""
-    return PixelSizesSpec(spec.batch, spec.in_channels, prod(spec.plane), spec.lanes)
+    pixels = prod(spec.plane)
+    return PixelSizesSpec(spec.batch, spec.in_channels, pixels, spec.lanes, spec.groups)
 
 
 class SizesPhase:

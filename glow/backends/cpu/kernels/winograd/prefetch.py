@@ -49,7 +49,7 @@ class WeightsAhead:
     packed: SSAValue
 
     def fetch(
-        self, part: ChannelPart, offset: int, panel: tuple[Index, Index], tile: Index
+        self, part: ChannelPart, offset: Index, panel: tuple[Index, Index], tile: Index
     ) -> Fetch:
         """What each input channel asks for; the register tiles together ask for all.
 
@@ -66,7 +66,7 @@ class WeightsAhead:
         _, inner = self.tiling.panel(spec.positions, part.tiles)
         number = b.add(b.mul(panel[0], inner), panel[1])
         if pixels == self.tiling.tiles:
-            ahead: Index = min(distance * CHANNELS_AHEAD, spec.in_channels) * step
+            ahead: Index = distance * CHANNELS_AHEAD * step
         else:
             share = b.mul(tile, -(-step * spec.in_channels // pixels))
             ahead = b.add(share, distance * size)

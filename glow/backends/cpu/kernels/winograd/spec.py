@@ -60,6 +60,10 @@ class WinogradSpec:
     `pool` x `pool` square goes through the epilogue and is stored. `has_zero_taps`: the last row
     and column of taps are zeros for some channels, which stand for no taps: an infinity there
     reaches nothing.
+
+    The convolution may be one in `groups`. In blocks that they fill, groups of channels are images
+    of their own: `batch` counts these, the channels are those of one, and the weights of image i
+    are those of group i % `groups`, as are its bias and what else a channel has.
     """
 
     batch: int
@@ -76,8 +80,14 @@ class WinogradSpec:
     element: Attribute = f32
     has_zero_taps: bool = False
     axes: tuple[int, ...] = BOTH
+    groups: int = 1
     config: WinogradConfig | None = None
     """Chosen before; else the best one for the target."""
+
+    @property
+    def images(self) -> Pair:
+        """The images, and the groups of each."""
+        return self.batch // self.groups, self.groups
 
     @property
     def bare(self) -> WinogradSpec:
@@ -188,13 +198,28 @@ class WinogradSpec:
 
     @property
     def channel_type(self) -> MemRefType:
-        """The memref type of one value per output channel."""
-        return types.memref_type((self.output_blocks, self.lanes), self.element)
+        """The memref type of one value per output channel of all groups."""
+        blocks = self.groups * self.output_blocks
+        return types.memref_type((blocks, self.lanes), self.element)
+
+    @property
+    def group_weights(self) -> int:
+        """The number of packed weights of a group."""
+        return self.positions * self.in_channels * self.output_blocks * self.lanes
 
     @property
     def packed_weights(self) -> int:
         """The number of packed weights."""
-        return self.positions * self.in_channels * self.output_blocks * self.lanes
+        return self.groups * self.group_weights
+
+    def allows_rows(self, count: int) -> bool:
+        """Whether blocks of so many tile rows are each of one group."""
+        return self.groups == 1 or self.tiles_down % count == 0
+
+    def reads_weights_well(self, target: Target) -> bool:
+        """Whether weights of groups, which few tiles read, arrive as fast as these multiply."""
+        tiles = self.tiles_down * self.tiles_across
+        return self.groups == 1 or tiles >= target.core.balance
 
     def model(self, target: Target) -> TileModel:
         """What register tiles of the products cost."""

@@ -61,6 +61,13 @@ def block_origin(b: LoopBuilder, tiling: WinogradTiling, number: Index) -> Origi
     return Origin(row, across)
 
 
+def group_of(b: LoopBuilder, spec: WinogradSpec, origin: Origin) -> Index:
+    """The group that the block at an origin belongs to."""
+    if spec.groups == 1:
+        return 0
+    return b.unflatten(origin.row, (*spec.images, spec.tiles_down))[1]
+
+
 TileBody: TypeAlias = Callable[[Tile], None]
 
 

@@ -189,7 +189,7 @@ class WinogradTiling:
         """
         spec, core = self.spec, self.model.target.core
         last = core.sustained_l3_bytes_per_cycle or core.far_bytes_per_cycle
-        weights = spec.packed_weights * types.byte_width(spec.element)
+        weights = spec.group_weights * types.byte_width(spec.element)
         if self.fused:
             again = self._blocks * weights / last
             far = weights + self._block_bytes > core.l2_bytes * 3 // 4
@@ -222,9 +222,10 @@ class WinogradTiling:
 
     @property
     def has_resident_weights(self) -> bool:
-        """Whether all weights stay in the L2."""
-        weight_bytes = self.spec.packed_weights * types.byte_width(self.spec.element)
-        return weight_bytes <= self.model.target.l2_bytes // 2
+        """Whether all weights stay in the L2; no group leaves its own there for the next."""
+        weight_bytes = self.spec.group_weights * types.byte_width(self.spec.element)
+        fits = weight_bytes <= self.model.target.l2_bytes // 2
+        return fits and self.spec.groups == 1
 
     def is_roomy(self) -> bool:
         """Whether a block and the weights of a channel tile leave room in the L2."""
@@ -293,6 +294,8 @@ def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling
 def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     across, rows = spec.tiles_across, spec.tile_rows
     least_tiles = spec.model(target).max_pixels(TILE_BLOCKS)
+    if spec.groups > 1:
+        least_tiles = min(least_tiles, spec.tiles_down * across)
     most_rows, most_segments = rows // THREADS, across // least_tiles
     cuts = [(count, 1) for count in range(most_rows, 0, -1)]
     least = 2 if most_rows else _least_segments(spec)
@@ -300,7 +303,7 @@ def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     tilings = (
         winograd_tiling(spec, target, *cut, fused=True, blocks=blocks)
         for cut in cuts
-        if cut[0] * across // cut[1] >= least_tiles
+        if cut[0] * across // cut[1] >= least_tiles and spec.allows_rows(cut[0])
         for blocks in range(1, min(MAX_BLOCKS, spec.output_blocks) + 1)
     )
     fused = [t for t in tilings if t.fits() and not t.has_empty_segments]
@@ -311,6 +314,8 @@ def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
 
 def _phases_or_small_blocks(spec: WinogradSpec, target: Target) -> WinogradTiling:
     """Three phases, or blocks of squares that are few or small, where those take fewer cycles."""
+    if spec.groups > 1:
+        return _largest_of_groups(spec, target)
     phases = winograd_tiling(spec, target, spec.tile_rows)
     if spec.is_line:
         return phases
@@ -322,6 +327,15 @@ def _phases_or_small_blocks(spec: WinogradSpec, target: Target) -> WinogradTilin
     roomy = [tiling for tiling in fitting if tiling.is_roomy()]
     small = min(roomy or fitting, key=_shared_cycles, default=phases)
     return small if _shared_cycles(small) < phases.cycles_with_misses() else phases
+
+
+def _largest_of_groups(spec: WinogradSpec, target: Target) -> WinogradTiling:
+    """The largest blocks of groups that stay in the L2, or single rows: there are no phases of
+    several groups, each of which has weights of its own.
+    """
+    heights = filter(spec.allows_rows, range(1, spec.tiles_down + 1))
+    tilings = [winograd_tiling(spec, target, rows, fused=True) for rows in heights]
+    return next((each for each in reversed(tilings) if each.fits()), tilings[0])
 
 
 def _shared_cycles(tiling: WinogradTiling) -> float:
@@ -365,9 +379,11 @@ def winograd_tiling(
     blocks = blocks or choose_blocks(model, spec.output_blocks, [(1, tiles)])
     parts = channel_parts(spec.output_blocks, blocks)
     pixels = tuple(model.pixels(tiles, part.blocks) for part in parts)
-    # All blocks of a fused kernel read the same weights, so that the last cache has them: the
-    # hardware fetches them in order, and asking is one of a step's few instructions.
-    asks = not (fused and has_small_tiles(spec.element, target))
+    # All blocks of a fused kernel read the same weights, unless each group has its own, so that the
+    # last cache has them: the hardware fetches them in order, and asking is one of a step's few
+    # instructions.
+    shares = fused and spec.groups == 1
+    asks = not (shares and has_small_tiles(spec.element, target))
     prefetch = USUAL_PREFETCH if asks else 0
     config = WinogradConfig(
         block_rows, parts[0].blocks, pixels, segments, fused, prefetch

@@ -93,34 +93,45 @@ def pack_winograd_weights(
     *,
     out: NDArray[np.floating] | None = None,
 ) -> NDArray[np.floating]:
-    """The weights [OC, IC, *kernel plane], transformed in float64 and rounded once, packed, 1-D.
+    """The weights [OC, IC / groups, *kernel plane], transformed in float64 and rounded once,
+    packed, 1-D: group after group.
 
     `out` is where to put them.
     """
     transform = plane_transform(spec)
     packed = np.empty(spec.packed_weights, weights.dtype) if out is None else out
     tiling, start = choose_winograd_tiling(spec, target), 0
-    for part in tiling.parts:
-        tiles = _channel_tiles(weights, spec, part)
-        stop = start + spec.positions * tiles.size // prod(spec.kernel_plane)
-        panels = packed[start:stop].reshape(
-            *tiling.panel(spec.positions, part.tiles), -1
-        )
-        _transform_into(_by_position(panels, tiling), transform, tiles)
-        start = stop
+    for group in np.split(weights, spec.groups):
+        for part in tiling.parts:
+            tiles = _channel_tiles(group, spec, part)
+            stop = start + spec.positions * tiles.size // prod(spec.kernel_plane)
+            panels = packed[start:stop].reshape(
+                *tiling.panel(spec.positions, part.tiles), -1
+            )
+            _transform_into(_by_position(panels, tiling), transform, tiles)
+            start = stop
     return packed
 
 
 def unpack_winograd_weights(
     packed: NDArray[np.floating], spec: WinogradSpec, target: Target
 ) -> NDArray[np.floating]:
-    """The weights [OC, IC, *kernel plane] of a packed array, up to rounding.
+    """The weights [OC, IC / groups, *kernel plane] of a packed array, up to rounding.
 
     The transform maps taps to more numbers, so its pseudo-inverse undoes it exactly.
     """
     inverse = np.linalg.pinv(plane_transform(spec))
+    tiling = choose_winograd_tiling(spec, target)
+    groups = np.split(packed, spec.groups)
+    return np.concatenate([_unpack_group(group, tiling, inverse) for group in groups])
+
+
+def _unpack_group(
+    packed: NDArray[np.floating], tiling: WinogradTiling, inverse: NDArray[np.floating]
+) -> NDArray[np.floating]:
+    """Those of a group."""
     parts: list[NDArray[np.floating]] = []
-    tiling, start = choose_winograd_tiling(spec, target), 0
+    spec, start = tiling.spec, 0
     for part in tiling.parts:
         width = part.blocks * spec.lanes
         size = spec.positions * spec.in_channels * part.tiles * width

@@ -19,8 +19,13 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config_attributes import config_attributes
-from glow.backends.cpu.layout.conv_shape import ConvShape, WinogradChoice
-from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
+from glow.backends.cpu.layout.conv_shape import (
+    ConvShape,
+    WinogradChoice,
+    has_whole_blocks,
+    is_depthwise,
+)
+from glow.backends.cpu.layout.convolution import conv_shape
 from glow.backends.cpu.layout.integers.int8_products import convert, int8_matmul
 from glow.backends.cpu.layout.layout import (
     Layout,
@@ -133,8 +138,7 @@ def _blockable(
     """The convolution with groups of whole blocks, or as one group; None where many groups
     would be mostly zeros.
     """
-    channels = (shape.input_channels, shape.output_channels)
-    if all(count // shape.group % lanes == 0 for count in channels) or shape.group == 1:
+    if has_whole_blocks(shape, lanes):
         return product, shape
     if shape.group > MAX_DENSE_GROUPS:
         return None
@@ -170,6 +174,7 @@ def _winograd(
         _blocked_bias(layout, product, shape),
         input_channels=shape.input_channels,
         output_channels=shape.output_channels,
+        group=shape.group,
         zero_point=product.zero_point,
         pads=dense.pads,
         tile=choice.tile,

@@ -56,6 +56,7 @@ def winograd_convolution(
         layout.blocked_bias(op),
         input_channels=shape.input_channels,
         output_channels=shape.output_channels,
+        group=shape.group,
         kernel=max(dense.kernel),
         axes=winograd_axes(dense.kernel),
         pads=dense.pads,

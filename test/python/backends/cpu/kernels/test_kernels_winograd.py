@@ -95,6 +95,8 @@ SHAPES = {
     "rows in segments": WinogradSpec(1, 40, 24, (33, 230)),
     "images in blocks": WinogradSpec(3, 16, 16, (13, 30)),
     "few channels": WinogradSpec(1, 16, 40, (36, 56)),
+    "groups": WinogradSpec(6, 20, 40, (9, 14), groups=3),
+    "rows of groups": WinogradSpec(4, 16, 72, (34, 30), groups=2),
 }
 
 
@@ -153,6 +155,7 @@ LINES = {
     "many rows": WinogradSpec(1, 17, 16, (33, 64), (0, 0, 0, 1), axes=(1,)),
     "rows in segments": WinogradSpec(1, 40, 24, (16, 230), (0, 1, 0, 0), axes=(1,)),
     "smallest": WinogradSpec(1, 3, 5, (8, 1), (0, 0, 0, 0), axes=(0,)),
+    "groups": WinogradSpec(4, 16, 24, (32, 3), (1, 0, 1, 0), axes=(0,), groups=2),
 }
 
 LINE_ERROR = {4: 1e-6, 6: 4e-6, 8: 1e-5}
@@ -240,6 +243,19 @@ def test_winograd_with_bias_and_residual(name: str, tile: int) -> None:
     expected = convolution(x, w, spec) + bias[:, None, None] + residual
     actual = run(spec, x, w, epilogue)
     assert relative_error(actual, np.maximum(expected, 0.0)) < ERROR[tile]
+
+
+def test_groups_have_a_bias_of_their_own() -> None:
+    spec = replace(SHAPES["groups"], lanes=LANES, has_bias=True, epilogue=AddRelu())
+    x, w, bias = inputs_of(spec), weights_of(spec), random(3, spec.out_channels)
+    residual = random(spec.batch, spec.out_channels, *spec.output_plane)
+    epilogue: dict[str, list[Array]] = {
+        "bias": [np.concatenate([pack_channels(group, LANES) for group in bias])],
+        "epilogue_operands": [to_blocks(residual, LANES)],
+    }
+    added = np.concatenate([bias, bias])[..., None, None]
+    expected = np.maximum(convolution(x, w, spec) + added + residual, 0.0)
+    assert relative_error(run(spec, x, w, epilogue), expected) < ERROR[4]
 
 
 POOLED = {

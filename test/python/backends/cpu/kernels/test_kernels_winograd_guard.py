@@ -28,10 +28,12 @@ from glow.lowering.loop_builder.magnitudes import INFINITY
 UNTOUCHED = 12345.0
 
 
-def sizes_of(x: np.ndarray, factors: np.ndarray, lanes: int) -> np.ndarray:
+def sizes_of(
+    x: np.ndarray, factors: np.ndarray, lanes: int, groups: int = 1
+) -> np.ndarray:
     """The sizes [N, H, W] of the pixels of [N, C, H, W], by the kernel."""
     batch, channels, height, width = x.shape
-    spec = PixelSizesSpec(batch, channels, height * width, lanes)
+    spec = PixelSizesSpec(batch, channels, height * width, lanes, groups)
     kernel = build_pixel_sizes(spec, TARGET)
     out = np.full((batch, height * width), -1, np.int32)
     (found,) = run_kernel(kernel, [out], [to_blocks(x, lanes), factors])
@@ -47,6 +49,16 @@ def test_sizes_of_pixels(plane: tuple[int, int], channels: int, lanes: int) -> N
     factors = np.exp2(np.arange(-(-channels // lanes) * lanes) % 7).astype(np.float32)
     expected = np.abs(x * factors[:channels, None, None]).max(1).view(np.int32)
     found = sizes_of(x, factors.reshape(-1, lanes), lanes)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_sizes_of_groups() -> None:
+    x, scales = normal(4, 20, 5, 7), np.float32([[1], [64]]).repeat(20, 1)
+    factors = np.ones((2, -(-20 // LANES) * LANES), np.float32)
+    factors[:, :20] = scales
+    of_images = np.concatenate([scales, scales])[..., None, None]
+    expected = np.abs(x * of_images).max(1).view(np.int32)
+    found = sizes_of(x, factors.reshape(-1, LANES), LANES, 2)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -74,6 +86,7 @@ SPECS = {
     "column": WinogradSpec(1, 20, 40, (70, 3), (0, 0, 1, 0), 6, 3, axes=(0,)),
     "rows": WinogradSpec(1, 16, 24, (3, 19), (0, 1, 0, 2), 4, 5, axes=(1,)),
     "two taps": WinogradSpec(1, 16, 24, (2, 29), (0, 1, 0, 0), 5, 2, axes=(1,)),
+    "groups": WinogradSpec(5, 20, 40, (9, 11), groups=5),
 }
 
 
@@ -91,7 +104,7 @@ def guarded_sums(
         expected = np.maximum(expected + bias[:, None, None] + residual, 0)
     factors = channel_factors(w, spec)
     assert factors is not None
-    sizes = sizes_of(x, factors, LANES)
+    sizes = sizes_of(x, factors, LANES, spec.groups)
     packed = pack_winograd_weights(w, spec, TARGET)
     out = np.full(spec.output_type.get_shape(), UNTOUCHED, np.float32)
     kernel = build_winograd_direct(WinogradDirectSpec(spec), TARGET)

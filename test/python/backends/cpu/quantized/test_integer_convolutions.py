@@ -42,6 +42,10 @@ CASES = {
     ),
     "depthwise": ((1, 12, 6, 5), (12, 3), "group 12 pads [1, 1, 1, 1]", (6, 5)),
     "groups": ((1, 16, 4, 4), (32, 3), "group 2 pads [1, 1, 1, 1]", (4, 4)),
+    "groups, transformed": (
+        *((2, 64, 28, 15), (256, 3)),
+        *("group 4 pads [1, 1, 1, 1]", (28, 15)),
+    ),
     "one number": ((1, 3, 1, 1), (1, 1), "", (1, 1)),
     "no image": ((0, 4, 5, 5), (3, 3), "pads [1, 1, 1, 1]", (5, 5)),
 }
@@ -74,7 +78,9 @@ def test_no_zero_point(name: str) -> None:
     np.testing.assert_array_equal(glow.compile(module, threads=2)(x, z), expected)
 
 
-@pytest.mark.parametrize("name", ["transformed", "dilated, transformed"])
+@pytest.mark.parametrize(
+    "name", ["transformed", "dilated, transformed", "groups, transformed"]
+)
 def test_code_without_dot_products_of_bytes(name: str) -> None:
     """Padding has the bits of the zero point there."""
     text, shape = program(name, "%z, %p", "")

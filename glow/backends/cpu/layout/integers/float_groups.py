@@ -16,11 +16,8 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, f32
 
-from glow.backends.cpu.layout.convolution import (
-    conv_shape,
-    is_blocked,
-    is_depthwise,
-)
+from glow.backends.cpu.layout.conv_shape import is_depthwise
+from glow.backends.cpu.layout.convolution import conv_shape, is_blocked
 from glow.backends.cpu.layout.integers.products import Product, product_of
 from glow.backends.cpu.layout.packer import Packer
 from glow.dialects import glow

@@ -1,1 +1,0 @@
-"""Convolutions in groups, in a form that has kernels: one a group, or of floats."""
