@@ -13,6 +13,8 @@ class RowOrder(NamedTuple):
     tiles: int
     read_again: int
     """The bytes that are read from beyond the second cache more than once."""
+    is_blocked: bool = False
+    """Whether there are blocks of rows, for each of which all weights are read."""
 
 
 def row_order(
@@ -30,7 +32,7 @@ def row_order(
     weights, rows = (blocks - 1) * weight_bytes, (panels - 1) * tiles * tile_bytes
     if weights >= rows:
         return RowOrder(tiles, rows)
-    return RowOrder(-(-tiles // blocks), weights)
+    return RowOrder(-(-tiles // blocks), weights, is_blocked=True)
 
 
 def each_block(

@@ -33,11 +33,13 @@ MOST_BLOCKS = 2
 """The most blocks of rows with two levels."""
 
 
-def _again_cycles(order: RowOrder, held: int, core: Core) -> float:
-    """Those of what is read again, of rows of so many bytes, that multiply-adds do not hide.
+def _again_cycles(order: RowOrder, rows: int, weights: int, core: Core) -> float:
+    """Those of what is read again, of so many bytes, that multiply-adds do not hide: of rows where
+    all of them pass each panel, else of weights.
 
     Half of the last cache is for other values.
     """
+    held = weights if order.is_blocked else rows
     if core.hidden_l3_reads and 2 * held > core.l3_bytes:
         return order.read_again / core.contended_memory_bytes_per_cycle
     shown = 1 - core.hidden_l3_reads
@@ -110,8 +112,12 @@ class StrassenSpec:
         core = target.core
         direct = MatmulSpec(self.rows, self.columns, self.depth)
         saved = self.rows * self.columns * self.depth / 8
-        again = _again_cycles(self.row_order(target), self._sum_bytes, core)
-        again -= _again_cycles(direct.row_order(target), self._matrix_bytes, core)
+        weights = F32_BYTES * self.columns * self.depth
+        factors = F32_BYTES * self.packed_weights
+        again = _again_cycles(self.row_order(target), self._sum_bytes, factors, core)
+        again -= _again_cycles(
+            direct.row_order(target), self._matrix_bytes, weights, core
+        )
         vectors = core.fma_per_cycle * target.lanes(32)
         return saved > vectors * (self._pass_cycles(core) + again)
 
@@ -124,14 +130,20 @@ class StrassenSpec:
         return F32_BYTES * self.products * self.leaf.rows * self.leaf.depth
 
     def _pass_cycles(self, core: Core) -> float:
-        """Those in which sums are made, and results of products."""
+        """Those in which sums are made, and results of products.
+
+        Where the matrix and its sums do not stay in the last cache together, both are in memory:
+        what is written there is read first.
+        """
         matrix, sums = self._matrix_bytes, self._sum_bytes
+        if 2 * (matrix + sums) > core.l3_bytes:
+            moved = (matrix + 2 * sums) / core.contended_memory_bytes_per_cycle
+        else:
+            rate = core.bytes_per_cycle
+            moved = matrix / rate(matrix) + sums / rate(sums)
         made = 2 * core.move_cycles * matrix / core.vector_bytes
-        made += matrix / core.bytes_per_cycle(matrix) + sums / core.bytes_per_cycle(
-            sums
-        )
         results = F32_BYTES * self.rows * self.columns / core.vector_bytes
-        return made + PASSES * core.pass_cycles * results
+        return made + moved + PASSES * core.pass_cycles * results
 
     def row_order(self, target: Target) -> RowOrder:
         """How many tiles of rows, of all sums, stay near while panels pass."""
@@ -147,7 +159,7 @@ class StrassenSpec:
 
     def is_blocked(self, target: Target) -> bool:
         """Whether a block of rows goes through all panels before the next one does."""
-        return self.row_order(target).tiles < self.tiles(target)
+        return self.row_order(target).is_blocked
 
     def _reads_weights_well(self, target: Target) -> bool:
         """Whether panels give work items enough, and few blocks of rows read all of them.

@@ -146,8 +146,8 @@ def test_rows_that_leave_the_cache_come_in_blocks(cut: str, columns: int) -> Non
     near = far.with_core(l2_bytes=2**12)
     spec = MatmulSpec(rows, columns, depth, config=MatmulConfig(6, 2, cut))
     weights = columns * depth * 4
-    assert spec.row_order(far) == (17, 0)
-    assert spec.row_order(near) == (4, 4 * weights)
+    assert spec.row_order(far) == (17, 0, False)
+    assert spec.row_order(near) == (4, 4 * weights, True)
     a, b = normal(rows, depth), normal(depth, columns)
     found = [
         run_kernel(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.lowering.target.target import PRESETS, Target
 
@@ -32,6 +34,23 @@ def test_rows_from_the_last_cache() -> None:
             assert spec.is_profitable(Target.from_string(target)) == pays
     zen5, many = Target.from_string("znver5"), StrassenSpec(576, 1024, 4096)
     assert not many.is_profitable(zen5.with_core(l3_bytes=24 * 2**20))
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "depth", "pays"),
+    [
+        (576, 384, 1536, True),
+        (1500, 384, 1536, False),
+        (1500, 768, 768, True),
+        (4096, 512, 2048, False),
+    ],
+)
+def test_sums_in_memory(rows: int, columns: int, depth: int, *, pays: bool) -> None:
+    """Where a matrix and its sums leave the last cache, they take longer than an eighth of the
+    product; weights that blocks of rows read again stay there.
+    """
+    spec, target = StrassenSpec(rows, columns, depth), Target.from_string("znver5")
+    assert spec.is_profitable(target) == pays
 
 
 def test_choice_of_two_levels() -> None:
