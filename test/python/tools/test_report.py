@@ -21,14 +21,18 @@ from onnx import TensorProto, helper, numpy_helper
 from benchmarks.networks import TINY_NETWORKS
 from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.backends.cpu.report.costs import kernel_costs
+from glow.backends.cpu.report.kernel_profile import TracedModel
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
 from glow.dialects.node import shape_of
+from glow.frontends.mlir import parse_text
 from glow.lowering.target.target import host_target
+from glow.options import CompileOptions
 from glow.signature import main_function
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
 from glow.tools.report.layout import COLUMN, layered
+from glow.universe import new_context
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -127,6 +131,27 @@ def test_calls_of_a_loop_are_counted_as_often_as_they_run() -> None:
     costs = kernel_costs(main_function(module), host_target(), kernel_table("cpu"))
     assert steps > 1
     assert max(cost.calls for cost in costs.values()) >= steps
+
+
+def test_equal_calls_share_their_time() -> None:
+    """Those of layers without weights, of which every other one is on the same memory."""
+    softmax = "  %{} = glow.softmax %{} axis 1 : tensor<4x64xf32>"
+    layers = "\n".join(softmax.format(k, k - 1 or "x") for k in range(1, 9))
+    text = f"""
+func.func @main(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {{
+{layers}
+  func.return %8 : tensor<4x64xf32>
+}}"""
+    module, options = parse_text(new_context(), text, "test"), CompileOptions(threads=1)
+    profile = TracedModel(module.clone(), options).profile(
+        {"x": np.ones((4, 64), np.float32)}, 3
+    )
+    lower_to(module, "instr")
+    function = main_function(module)
+    costs = kernel_costs(function, host_target(), kernel_table("cpu"), profile)
+    assert len(set(profile.calls)) < len(profile.calls) == len(costs) == 8
+    total = sum(row.seconds for row in profile.rows())
+    assert sum(cost.seconds or 0.0 for cost in costs.values()) == pytest.approx(total)
 
 
 @pytest.mark.parametrize("suffix", [".html", ".svg"])

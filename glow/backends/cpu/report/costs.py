@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from math import prod
 
@@ -33,7 +34,11 @@ def kernel_costs(
     table: KernelTable,
     profile: KernelProfile | None = None,
 ) -> Mapping[instr.InstructionOp, Cost]:
-    """The cost of each instruction, with times if there is a profile."""
+    """The cost of each instruction, with times if there is a profile.
+
+    Calls that are equal, as those of layers without weights on the same memory, take as long as
+    all of them in the mean.
+    """
     builder = CallBuilder(function, target, table)
     builder.run()
     seconds: dict[Hashable, float] = {}
@@ -41,6 +46,10 @@ def kernel_costs(
         for call, row in zip(profile.calls, profile.rows(), strict=True):
             key = _convolution_of(call) or call
             seconds[key] = seconds.get(key, 0.0) + row.seconds
+    owners = Counter(call for calls in builder.calls_of.values() for call in set(calls))
+    for call, count in owners.items():
+        if call in seconds:
+            seconds[call] /= count
     return {
         op: _cost(op, calls, None if profile is None else seconds)
         for op, calls in builder.calls_of.items()
