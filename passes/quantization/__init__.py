@@ -6,6 +6,7 @@
 | `equalize-layers`        | evens out ranges between convolutions, where they differ  |
 | `insert-casts`           | pairs of casts where `plan.py` says, and how              |
 | `fold-storage-casts`     | cancels casts to stored integers (ONNX's spelling)        |
+| `fold-computed-weights`  | weights computed from constants as quantized constants    |
 | `convert-quantized-gemm` | products by quantized weights as fully connected layers   |
 | `fold-casts`             | cancels casts, moves them out of the way                  |
 | `form-integer-nodes`     | nodes between casts become nodes on integers              |
@@ -38,6 +39,7 @@ PASSES = {
         "half.convert_to_fp16",
         "adjustment.equalize_layers",
         "integer.fold_casts",
+        "integer.fold_computed_weights",
         "integer.fold_rescale",
         "integer.fold_storage_casts",
         "integer.form_dynamic_products",

@@ -25,6 +25,9 @@ from glow.passes.quantization.integer.convert_quantized_gemm import (
     convert_quantized_gemm,
 )
 from glow.passes.quantization.integer.fold_casts import fold_casts
+from glow.passes.quantization.integer.fold_computed_weights import (
+    fold_computed_weights,
+)
 from glow.passes.quantization.integer.fold_rescale import fold_rescale
 from glow.passes.quantization.integer.fold_storage_casts import fold_storage_casts
 from glow.passes.quantization.integer.form_dynamic_products import form_dynamic_products
@@ -104,6 +107,7 @@ def quantize_module(
     convert_quantized_gemm(module)
     if options.fidelity == "fused":
         fuse_sums(module)
+    fold_computed_weights(module)
     fold_casts(module)
     form_integer_nodes(module)
     if not has_ranges:

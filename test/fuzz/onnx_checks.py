@@ -66,8 +66,8 @@ SUMS = {"MatMul", "Gemm", "Conv", "ConvTranspose"}
 """Operators that sum up products: where terms cancel out, rounding is relative to the terms."""
 
 INTEGER_PASSES = (
-    "form-dynamic-products", "fold-storage-casts", "convert-quantized-gemm", "fold-casts",
-    "form-integer-nodes", "simplify-bounds",
+    "form-dynamic-products", "fold-storage-casts", "convert-quantized-gemm",
+    "fold-computed-weights", "fold-casts", "form-integer-nodes", "simplify-bounds",
 )  # fmt: skip
 GRAPH_ALONE = ALONE[:-2]
 LOWERINGS = ("lower-quantized", "lower-quantized{backend=cpu}")
