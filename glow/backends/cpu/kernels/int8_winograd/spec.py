@@ -36,6 +36,7 @@ from glow.backends.cpu.kernels.winograd.tiling import (
     THREADS,
     WinogradTiling,
     choose_winograd_tiling,
+    places,
     winograd_tiling,
 )
 from glow.backends.cpu.tiling.int8_tile import pair_products
@@ -164,9 +165,13 @@ def regions_of(tiling: WinogradTiling) -> int:
 
 def buffers_of(tiling: WinogradTiling) -> Buffers:
     """The scratch memory of a convolution that is cut so."""
-    spec, tiles, regions = tiling.spec, tiling.tiles, regions_of(tiling)
+    spec, target, regions = tiling.spec, tiling.model.target, regions_of(tiling)
     channels = spec.input_blocks * spec.lanes
-    products = (regions, tiling.config.blocks, spec.positions, tiles, spec.lanes)
+    tiles, sums = (
+        places(tiling.tiles, tile_bytes, target)
+        for tile_bytes in (WORD_BYTES * channels, SUM_BYTES * spec.lanes)
+    )
+    products = (regions, tiling.config.blocks, spec.positions, sums, spec.lanes)
     return Buffers(
         types.memref_type((regions, spec.positions, tiles, channels), i16),
         types.memref_type(products, i32),

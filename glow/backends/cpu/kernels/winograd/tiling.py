@@ -107,14 +107,8 @@ class WinogradTiling:
 
     @property
     def tile_places(self) -> int:
-        """The tiles that scratch memory has room for at each position.
-
-        One more than there are where the 36 lines of a tile would share four sets of the L1,
-        or fewer.
-        """
-        sets = self.model.target.core.l1_set_distance
-        distance = gcd(self.tiles * self.model.vector_bytes, sets)
-        return self.tiles + (distance >= sets // 4)
+        """The tiles that scratch memory has room for at each position."""
+        return places(self.tiles, self.model.vector_bytes, self.model.target)
 
     @property
     def row_blocks(self) -> int:
@@ -268,6 +262,16 @@ class WinogradTiling:
         spec = self.spec
         shape = (self.regions, blocks, spec.positions, self.tile_places, spec.lanes)
         return types.memref_type(shape, spec.element)
+
+
+def places(tiles: int, tile_bytes: int, target: Target) -> int:
+    """The tiles of so many bytes that scratch memory has room for at each position.
+
+    One more than there are where the 36 lines of a tile would share four sets of the L1, or
+    fewer.
+    """
+    sets = target.core.l1_set_distance
+    return tiles + (gcd(tiles * tile_bytes, sets) >= sets // 4)
 
 
 def scratch_sizes(tiling: WinogradTiling) -> tuple[int, int, int]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from math import gcd, prod
 
 import numpy as np
 import pytest
@@ -16,6 +17,11 @@ from support.kernels.winograd_testing import (
     weights_of,
 )
 
+from glow.backends.cpu.kernels.int8_winograd.spec import (
+    Int8WinogradSpec,
+    buffers_of,
+    int8_winograd_tiling,
+)
 from glow.backends.cpu.kernels.winograd.cost import (
     choose_winograd,
     is_winograd_profitable,
@@ -33,7 +39,8 @@ from glow.backends.cpu.kernels.winograd.tiling import (
     winograd_tiling,
 )
 from glow.backends.cpu.kernels.winograd.weights import pack_winograd_weights
-from glow.lowering.target.target import PRESETS
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.target.target import PRESETS, Target
 from glow.runtime.testing import compile_function
 
 
@@ -102,6 +109,23 @@ def test_positions_do_not_share_the_sets_of_a_cache(plane: int) -> None:
         places = tiling.patches_type.get_shape()[3]
         assert tiling.tiles <= places <= tiling.tiles + 1
         assert places % 16
+
+
+@pytest.mark.parametrize("plane", [32, 64, 128, 256])
+@pytest.mark.parametrize("target", ["znver5", "x86-64-v3"])
+def test_positions_of_bytes_do_not_share_the_sets_of_a_cache(
+    target: str, plane: int
+) -> None:
+    spec = Int8WinogradSpec(1, 64, 64, (plane, plane))
+    machine = Target.from_string(target)
+    spec = replace(spec, lanes=machine.lanes(32))
+    scratch = buffers_of(int8_winograd_tiling(spec, machine))
+    distance = machine.core.l1_set_distance
+    for buffer, axis in ((scratch.patches, 1), (scratch.products, 2)):
+        stride = prod(buffer.get_shape()[axis + 1 :]) * types.byte_width(
+            buffer.element_type
+        )
+        assert gcd(stride, distance) < distance // 4
 
 
 def test_blocks_are_small_where_weights_are_near() -> None:
