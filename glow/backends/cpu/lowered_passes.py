@@ -48,6 +48,8 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
         PhasesFirstPass(),
         SplitChannelsPass(target),
         LowerQuantizedPass(backend),
+        # Nodes of floats are lowered by what is constant, as their weights of bytes are then.
+        FoldConstantsPass(),
         RecognizeAttentionPass(),
         PromoteTypesPass(target, backend, excess=options.numerics != "exact"),
         LowerNodesPass(backend),

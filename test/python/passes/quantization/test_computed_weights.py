@@ -1,7 +1,10 @@
-"""Weights as directions and lengths, multiplied between casts: kernels of bytes take them."""
+"""Weights that casts make: kernels find constants."""
+
+from collections.abc import Mapping
 
 import numpy as np
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 import glow
 from glow.compiler import load, lower_to
@@ -36,10 +39,20 @@ def weight_norm() -> ModelProto:
         helper.make_node("QuantizeLinear", ["c", "xs", "xz"], ["cq"]),
         helper.make_node("DequantizeLinear", ["cq", "xs", "xz"], ["y"]),
     ]
-    kind, shape = TensorProto.FLOAT, [1, 16, 40]
+    return model_of("weight_norm", nodes, [1, 16, 40], constants)
+
+
+def model_of(
+    name: str,
+    nodes: list[NodeProto],
+    shape: list[int],
+    constants: Mapping[str, npt.ArrayLike],
+) -> ModelProto:
+    """A model from `x` of a shape to `y`."""
+    kind = TensorProto.FLOAT
     graph = helper.make_graph(
         nodes,
-        "weight_norm",
+        name,
         [helper.make_tensor_value_info("x", kind, shape)],
         [helper.make_tensor_value_info("y", kind, None)],
         [numpy_helper.from_array(np.array(v), n) for n, v in constants.items()],
@@ -59,3 +72,31 @@ def test_weight_norm() -> None:
     text = str(module)
     assert "cpu.int8_conv2d" in text
     assert "cpu.plain_conv2d" not in text
+
+
+def test_transposed_convolution() -> None:
+    """It stays one of floats, by weights that are constant before it is lowered."""
+    random = np.random.default_rng(0)
+    constants = {
+        "w": random.integers(-128, 128, (32, 16, 4, 4)).astype(np.int8),
+        "ws": np.float32(0.01),
+        "wz": np.int8(0),
+        "xs": np.float32(0.03),
+        "xz": np.uint8(131),
+    }
+    window = {"strides": [2, 2], "pads": [1, 1, 1, 1]}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]),
+        helper.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xd"]),
+        helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wd"]),
+        helper.make_node("ConvTranspose", ["xd", "wd"], ["y"], **window),
+    ]
+    shape = [1, 32, 14, 14]
+    model = model_of("transposed", nodes, shape, constants)
+    x = random.standard_normal(shape).astype(np.float32)
+    expected = np.asarray(glow.compile(model, backend="interpreter")(x))
+    found = np.asarray(glow.compile(model)(x))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    module = load(model)
+    lower_to(module, "lowered", target="avx512")
+    assert "cpu.pack_weights" not in str(module)
