@@ -95,6 +95,8 @@ def test_declared_elements_of_an_output_contradict():
         ([node("Relu", "x"), node("Neg", "x")], "'y' is defined twice (at node 'y')"),
         ([node("Add", "x")], "'Add' (input 1 missing) at node 'y'"),
         ([node("DepthToSpace", "x", blocksize=2)], "DepthToSpace: "),
+        ([node("InstanceNormalization", "x x x")], "input must have channels, not"),
+        ([node("GroupNormalization", "x x x")], "input must have channels, not shape"),
         ([node("Conv", "x x", strides=[0])], "at node 'y'"),
         ([node("Softmax", "x", axis=7)], "Softmax: axis 7 of a rank-1 tensor"),
         ([node("Reshape", "x x")], "'Reshape' at node 'y' needs the value of its shape"),

@@ -151,11 +151,20 @@ def mean_variance_normalization(node: OnnxNode) -> Value:
 @onnx_op("InstanceNormalization")
 def instance_normalization(node: OnnxNode) -> Value:
     """Each channel of each image normalized by itself, then scaled and shifted."""
-    value, rank = node.value(0), node.rank(0)
+    value, rank = node.value(0), _channel_rank(node)
     epsilon = node.attr_float("epsilon", 1e-5)
     result, _, _ = normalized(node, value, range(2, rank), epsilon)
     scale, bias = (_per_channel(node, index, rank) for index in (1, 2))
     return node.emit(AddOp, node.emit(MulOp, result, scale), bias)
+
+
+def _channel_rank(node: OnnxNode) -> int:
+    """The rank of an input that has channels."""
+    shape = node.shape(0)
+    fail_unless(
+        len(shape) > 1, f"the input must have channels, not shape {list(shape)}"
+    )
+    return len(shape)
 
 
 def _per_channel(node: OnnxNode, index: int, rank: int) -> Operand:
@@ -171,6 +180,7 @@ def _per_channel(node: OnnxNode, index: int, rank: int) -> Operand:
 @onnx_op("GroupNormalization")
 def group_normalization(node: OnnxNode) -> Value:
     """Channels normalized in groups; before opset 21 the parameters are per group."""
+    _channel_rank(node)
     batch, channels, *plane = node.shape(0)
     groups = node.attr_int("num_groups", 1)
     fail_unless(
