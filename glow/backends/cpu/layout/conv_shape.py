@@ -141,6 +141,11 @@ def has_whole_blocks(shape: ConvShape, lanes: int) -> bool:
     )
 
 
+def multiplies_blocks(shape: ConvShape, lanes: int) -> bool:
+    """Whether each group multiplies whole blocks of channels, for which there are transforms."""
+    return has_whole_blocks(shape, lanes) and not is_depthwise(shape)
+
+
 def winograd_axes(kernel: Pair) -> tuple[int, ...]:
     """The axes along which a kernel has taps; none where there is no transform for it."""
     axes = tuple(axis for axis in BOTH if kernel[axis] > 1)
@@ -182,9 +187,9 @@ def has_word_dot(target: Target) -> bool:
 def may_transform_bytes(shape: ConvShape, target: Target) -> bool:
     """Whether Winograd's method in integers is one for the taps and groups, and for the target."""
     window = (shape.kernel, shape.strides, shape.dilations)
-    if window != ((3, 3), (1, 1), (1, 1)) or is_depthwise(shape):
+    if window != ((3, 3), (1, 1), (1, 1)) or not may_multiply_words(target):
         return False
-    return has_whole_blocks(shape, target.lanes(32)) and may_multiply_words(target)
+    return multiplies_blocks(shape, target.lanes(32))
 
 
 def may_multiply_words(target: Target) -> bool:

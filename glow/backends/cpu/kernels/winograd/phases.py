@@ -148,22 +148,21 @@ class ProductPhase:
     def _register_tile(
         self,
         number: int,
-        where: tuple[Index, Index, Index],
+        at: tuple[Index, Index, Index],
         tile: Index,
         block_ahead: BlockAhead | None,
     ) -> None:
         b, spec, part = self.builder, self.spec, self.tiling.parts[number]
-        position, channel_tile, group = where
-        at = (position, channel_tile)
+        position, channel_tile, group = at
         panel = self.tiling.panel(position, channel_tile)
         pixels = self.tiling.register_tiles(part)
         shape = (pixels, part.blocks, spec.lanes)
         unrolls = part.blocks > 1 and has_small_tiles(spec.element, b.target)
         offset = b.add(b.mul(group, spec.group_weights), part_offset(spec, part))
         fetch_weights = self.weights_ahead.fetch(part, offset, panel, tile)
-        fetch_patches = self.patches_ahead.fetch(part, at, tile)
+        fetch_patches = self.patches_ahead.fetch(part, at[:2], tile)
         if block_ahead is not None:
-            block_ahead.fetch(part, at, tile)
+            block_ahead.fetch(part, at[:2], tile)
 
         def step(block: Index, lane: Index, values: Carried) -> Carried:
             channel = b.add(b.mul(block, spec.lanes), lane)
@@ -171,8 +170,8 @@ class ProductPhase:
             weight = b.transfer_read(
                 self.weights[number], (group, *panel, channel, 0, 0), shape[1:], (4, 5)
             )
-            at = self.patches.at(block, position, tile, lane)
-            x = b.transfer_read(self.patches.buffer, at, shape, (3, None, None))
+            where = self.patches.at(block, position, tile, lane)
+            x = b.transfer_read(self.patches.buffer, where, shape, (3, None, None))
             return [b.fma(x, b.broadcast(weight, shape), values[0])]
 
         def steps(block: Index, lanes: int, values: Carried) -> Carried:
@@ -189,8 +188,8 @@ class ProductPhase:
         block: Index = 0
         if self.tiling.keeps_products:
             block = b.add(b.mul(channel_tile, part.blocks), part.first)
-        place = self.products.at(block, position, tile, 0)
-        b.transfer_write(values[0], self.products.buffer, place, (3, 1, 4))
+        where = self.products.at(block, position, tile, 0)
+        b.transfer_write(values[0], self.products.buffer, where, (3, 1, 4))
 
 
 @dataclass(frozen=True)

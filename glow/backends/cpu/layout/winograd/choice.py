@@ -21,9 +21,8 @@ from glow.backends.cpu.kernels.winograd.tiling import (
 from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
-    has_whole_blocks,
-    is_depthwise,
     may_transform_bytes,
+    multiplies_blocks,
     winograd_axes,
     winograd_spec,
 )
@@ -46,9 +45,7 @@ def choose_winograd_tile(
         return None
     if not winograd_axes(dense.kernel):
         return None
-    if shape.plain_input or is_depthwise(shape):
-        return None
-    if not has_whole_blocks(shape, target.lanes(32)):
+    if shape.plain_input or not multiplies_blocks(shape, target.lanes(32)):
         return None
     spec = choose_winograd(
         winograd_spec(dense, 4, target.lanes(32)), target, accurate=numerics != "fast"
