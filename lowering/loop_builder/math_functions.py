@@ -108,21 +108,21 @@ def horner(
     return result
 
 
-def at_most(builder: ValueBuilder, x: SSAValue, limit: float) -> SSAValue:
-    """The smaller of x and a constant, NaN if x is.
+def at_most(builder: ValueBuilder, x: SSAValue, limit: float | SSAValue) -> SSAValue:
+    """The smaller of x and a number that is not NaN, NaN if x is.
 
     One instruction where `arith.minimumf` costs four: a compare and select in this operand
     order is what `vminps` computes.
     """
-    bound = builder.like(limit, x)
+    bound = limit if isinstance(limit, SSAValue) else builder.like(limit, x)
     if builder.target.is_aarch64:
         return builder.binary(arith.MinimumfOp, x, bound)
     return builder.select(builder.cmpf("ogt", x, bound), bound, x)
 
 
-def at_least(builder: ValueBuilder, x: SSAValue, limit: float) -> SSAValue:
-    """The larger of x and a constant, NaN if x is; see `at_most`."""
-    bound = builder.like(limit, x)
+def at_least(builder: ValueBuilder, x: SSAValue, limit: float | SSAValue) -> SSAValue:
+    """The larger of x and a number that is not NaN, NaN if x is; see `at_most`."""
+    bound = limit if isinstance(limit, SSAValue) else builder.like(limit, x)
     if builder.target.is_aarch64:
         return builder.maximumf(x, bound)
     return builder.select(builder.cmpf("olt", x, bound), bound, x)

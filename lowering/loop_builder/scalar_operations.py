@@ -12,7 +12,7 @@ from functools import partial
 from math import inf
 from typing import cast
 
-from xdsl.dialects import math
+from xdsl.dialects import math, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseIntOrFPElementsAttr,
@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     f32,
     i1,
     i8,
+    i16,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -87,6 +88,10 @@ def instantiate_operation(
         known[operation.result] = builder.constant(number, type_)
         return
     operands = [known[value] for value in operation.operands]
+    if isinstance(operation, arith.SIToFPOp) and (one := repeated(operands[0])):
+        number = builder.cast(arith.SIToFPOp, one, operation.result.type)
+        known[operation.result] = builder.broadcast(number, shape)
+        return
     special = _SPECIAL.get(type(operation))
     if special is not None:
         result = special(builder, operation, operands)
@@ -100,6 +105,14 @@ def instantiate_operation(
         operation.properties,
     )
     known.update(zip(operation.results, created.results, strict=True))
+
+
+def repeated(value: SSAValue) -> SSAValue | None:
+    """The number that all lanes of a vector have, where it was read as one."""
+    owner = value.owner
+    if not isinstance(owner, vector.BroadcastOp) or types.shape_of(owner.source):
+        return None
+    return owner.source
 
 
 Special = Callable[[LoopBuilder, Operation, Sequence[SSAValue]], SSAValue | None]
@@ -140,7 +153,7 @@ def _fma(
 
 
 def _bounded_by(
-    bound: Callable[[LoopBuilder, SSAValue, float], SSAValue],
+    bound: Callable[[LoopBuilder, SSAValue, float | SSAValue], SSAValue],
 ) -> Special:
     def special(
         builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
@@ -149,6 +162,8 @@ def _bounded_by(
             limit = constant_value(operation.operands[k])
             if limit is not None and limit == limit:
                 return bound(builder, operands[1 - k], limit)
+            if _range_of_whole(operation.operands[k]) is not None:
+                return bound(builder, operands[1 - k], operands[k])
         return None
 
     return special
@@ -304,10 +319,19 @@ def _bounds(value: SSAValue) -> tuple[float, float]:
         return _bounds(owner.operand)
     if isinstance(owner, arith.MaximumfOp | arith.MinimumfOp):
         limit, (low, high) = constant_value(owner.rhs), _bounds(owner.lhs)
-        if limit is not None:
+        limits = _range_of_whole(owner.rhs) if limit is None else (limit, limit)
+        if limits is not None:
             bound = max if isinstance(owner, arith.MaximumfOp) else min
-            return bound(low, limit), bound(high, limit)
+            return bound(low, limits[0]), bound(high, limits[1])
     return -inf, inf
+
+
+def _range_of_whole(value: SSAValue) -> tuple[float, float] | None:
+    """The range of a float that was an integer of few bits, which is no NaN either."""
+    owner = value.owner
+    if not isinstance(owner, arith.SIToFPOp) or owner.input.type != i16:
+        return None
+    return -(2.0**15), 2.0**15 - 1
 
 
 _DIVISIONS = (

@@ -20,7 +20,6 @@ from glow.backends.cpu.passes.fuse_pool import FusePoolPass
 from glow.backends.cpu.passes.fuse_rows import FuseRowsPass
 from glow.backends.cpu.passes.phases_first import PhasesFirstPass
 from glow.backends.cpu.passes.promote_types import PromoteTypesPass
-from glow.backends.cpu.passes.share_kernels import ShareKernelsPass
 from glow.backends.cpu.passes.split_batch import SplitBatchPass
 from glow.backends.cpu.passes.split_channels import SplitChannelsPass
 from glow.lowering.eliminate_empty_tensors import EliminateEmptyTensorsPass
@@ -72,7 +71,6 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
         FuseRowsPass(),
         AbsorbTransposesPass(),
         ChooseConfigsPass(target),
-        ShareKernelsPass(target),
         DeadCodeElimination(),
         FreeUnusedWeightsPass(),
         VerifyLoweredPass(backend),

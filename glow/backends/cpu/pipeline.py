@@ -36,6 +36,13 @@ def cpu_pipeline(options: CompileOptions) -> Pipeline:
 
         return lowered_passes(options)
 
+    instructions = instr_phase(options)
+
+    def instr() -> Passes:
+        from glow.backends.cpu.passes.share_kernels import ShareKernelsPass
+
+        return [*instructions.passes, ShareKernelsPass(options.target)]
+
     def loops() -> Passes:
         from glow.backends.cpu.passes.instr_to_loops import InstrToLoopsPass
 
@@ -45,7 +52,7 @@ def cpu_pipeline(options: CompileOptions) -> Pipeline:
         [
             graph_phase(options),
             Phase(LOWERED, "few primitives, blocked layouts, fused nodes", lowered),
-            instr_phase(options),
+            Phase(INSTR, instructions.summary, instr),
             Phase(LOOPS, "a function a kernel, and main, which calls them", loops),
             Phase("llvm", "LLVM IR text", is_export=True),
             Phase("asm", "assembly text of the target", is_export=True),

@@ -1,145 +1,253 @@
-"""Takes numbers out of the kernels of nodes that differ in these alone, which then share one.
+"""Takes numbers out of kernels of instructions that differ in these alone, which share one then.
 
-Quantized layers of one shape have scales and zero points of their own, of which epilogues hold
-some as constants. Building and compiling a kernel takes tens of milliseconds, reading a number
-nothing that can be measured.
+Quantized layers of one shape have scales and zero points of their own, of which epilogues and
+stacks hold some as constants. Building and compiling a kernel takes tens of milliseconds, reading a
+number nothing that can be measured.
 
-    %y = cpu.int8_conv2d %x, %w, %b, %s ... {
+    instr.cpu.int8_conv2d @out %y, @in %x, @in %w, @in %b, @in %s {
     ^bb0(%0: i32, %1: f32):
-      %2 = arith.mulf ...
-      %3 = arith.constant -1.240000e+02 : f32
+      %2 = arith.constant 0.25 : f32
+      %3 = arith.mulf ...
+      %4 = arith.constant -124.0 : f32
+      %5 = arith.maximumf %3, %4 : f32
+      %6 = arith.fptosi ...
+  becomes, where another instruction has other numbers in the places of 0.25 and -124
+    %n = instr.weight dense<0.25> : memref<1xf32>
+    %m = instr.weight dense<-124> : memref<1xi16>
+    instr.cpu.int8_conv2d @out %y, @in %x, @in %w, @in %b, @in %s, @in %n, @in %m {
+    ^bb0(%0: i32, %1: f32, %2: f32, %3: i16):
+      %4 = arith.sitofp %3 : i16 to f32
       ...
-  becomes, where another node has another number in the place of -124
-    %n = glow.constant dense<-1.240000e+02> : tensor<1xf32>
-    %y = cpu.int8_conv2d %x, %w, %b, %s, %n ... {
-    ^bb0(%0: i32, %1: f32, %3: f32):
-      %2 = arith.mulf ...
-      ...
+      %5 = arith.maximumf ..., %4 : f32
 
-Targets with narrow addresses, or without vectors, have few nodes, of which each is to be small
-and fast.
+Conversions to integers saturate, unless bounds say that they need not. A bound that is 16 bits of
+whole number in memory still does, and is no NaN.
+
+Instructions are looked at when their memory is planned: weights take none of it. Targets with
+narrow addresses, or without vectors, have few instructions, of which each is to be small and fast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from math import copysign
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    f32,
+    i16,
+    i32,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.epilogue import EpilogueOp
 from glow.backends.cpu.dialect.int8 import Int8WindowOp
-from glow.dialects import arith
-from glow.dialects.node import NodeOp
+from glow.dialects import arith, instr
+from glow.dialects.node import SEGMENTS, operand_segments_attr
 from glow.dialects.weight_table import dtype_of
+from glow.dialects.weights import numpy_to_dense
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.target.program_target import settle_target
 from glow.lowering.target.target import Target
-from glow.passes.quantization.casts import tensor_of
+from glow.passes.instr.accesses import functions_of
 from glow.passes.rewriting.contract import BITS
-from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, erase
 from glow.passes.rewriting.operations import all_operations
 
-NODES = (
+PRODUCTS = (
     cpu.Int8Conv2dOp,
     cpu.Int8WinogradConv2dOp,
     cpu.Int8DepthwiseConv2dOp,
     cpu.Int8MatmulOp,
+    cpu.Int8BatchMatmulOp,
 )
 
-BOUNDED = (arith.MaximumfOp, arith.MinimumfOp, math.RoundEvenOp)
+MOST_NUMBERS, MOST_OF_PRODUCTS = 16, 4
+"""Each takes a register, of which the tiles of products leave few."""
 
-MOST_NUMBERS = 4
-"""Each takes a register from the tile: with five, ResNet-50 took 2 % longer."""
+PLAIN = (
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.DivfOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    math.FmaOp,
+)
+"""Operations that are written in the same way with constants and without."""
 
+BOUNDS = (arith.MaximumfOp, arith.MinimumfOp)
+LARGEST_BOUND = 2**15 - 1
 WIDE_ADDRESS = 64
 
-
-def constants_of(op: NodeOp) -> list[arith.ConstantOp]:
-    """The constants of a node's epilogue that may be operands as well.
-
-    Bounds in front of a conversion say that it needs no saturation: they stay.
-    """
-    block = op.regions[0].block
-    constants = [one for one in block.ops if isinstance(one, arith.ConstantOp)]
-    return [one for one in constants if not _bounds_conversion(one.result)]
+Number = FloatAttr | IntegerAttr
 
 
-def _bounds_conversion(value: SSAValue) -> bool:
-    """Whether what a value bounds becomes an integer, rounded or not."""
-    return any(
-        isinstance(reader, arith.FPToSIOp | arith.FPToUIOp)
-        or (isinstance(reader, BOUNDED) and _bounds_conversion(reader.results[0]))
-        for reader in (use.operation for use in value.uses)
-    )
+Row = Sequence[arith.ConstantOp]
+Family = list[tuple[instr.InstructionOp, Row]]
+"""Instructions that are equal but for constants, with these."""
 
 
-def kernel_key(op: NodeOp) -> Hashable:
-    """What nodes have in common whose kernels differ in the constants of epilogues at most."""
+class Sharing:
+    """Finds the instructions of a function that differ in numbers, and lets them read these."""
+
+    def __init__(self, function: FuncOp) -> None:
+        self.function = function
+        self.weights: dict[tuple[Attribute, Attribute], SSAValue] = {}
+
+    def run(self) -> None:
+        """Share what can be shared."""
+        for family in self.families():
+            self.share(family)
+
+    def families(self) -> Iterator[Family]:
+        """The instructions of each kernel but for constants, where there are several."""
+        found: dict[Hashable, Family] = {}
+        for op in all_operations(self.function):
+            if isinstance(op, instr.InstructionOp) and takes_numbers(op):
+                row = constants_of(op)
+                found.setdefault(kernel_key(op, row), []).append((op, row))
+        yield from (family for family in found.values() if len(family) > 1)
+
+    def share(self, family: Family) -> None:
+        """Make operands of the constants that are not the same in all instructions.
+
+        Those that are equal to each other in each instruction are one operand.
+        """
+        places: dict[Hashable, list[int]] = {}
+        columns = zip(*(row for _, row in family), strict=True)
+        for place, column in enumerate(columns):
+            if len({one.value for one in column}) > 1:
+                same = (_stored(column[0]), *(one.value for one in column))
+                places.setdefault(same, []).append(place)
+        node = family[0][0].node
+        is_product = node is not None and issubclass(node, PRODUCTS)
+        if 0 < len(places) <= (MOST_OF_PRODUCTS if is_product else MOST_NUMBERS):
+            for op, row in family:
+                chosen = [[row[place] for place in equal] for equal in places.values()]
+                self.make_operands(op, chosen)
+
+    def make_operands(
+        self, op: instr.InstructionOp, numbers: Sequence[Sequence[arith.ConstantOp]]
+    ) -> None:
+        """Read constants of a region, those of each number, from operands of one element."""
+        block = op.regions[0].block
+        weights: list[SSAValue] = []
+        for constants in numbers:
+            weights.append(self.weight(constants[0]))
+            element = _stored(constants[0])
+            read: SSAValue = block.insert_arg(element, len(block.args))
+            if element == i16:
+                whole = arith.SIToFPOp(read, f32)
+                assert block.first_op is not None
+                block.insert_op_before(whole, block.first_op)
+                read = whole.result
+            for constant in constants:
+                constant.result.replace_all_uses_with(read)
+                constant.detach()
+                constant.erase()
+        segments = (len(op.outs), len(op.inouts), len(op.ins) + len(weights))
+        new = type(op).create(
+            operands=[*op.operands, *weights],
+            properties={**op.properties, SEGMENTS: operand_segments_attr(*segments)},
+            attributes=op.attributes,
+            regions=[op.detach_region(op.regions[0])],
+        )
+        new.location = op.location
+        parent = op.parent
+        assert parent is not None
+        parent.insert_op_before(new, op)
+        op.detach()
+        op.erase()
+
+    def weight(self, constant: arith.ConstantOp) -> SSAValue:
+        """The memory of a number: one for all that are equal."""
+        element, value = _stored(constant), constant.value
+        known = self.weights.get((element, value))
+        if known is None:
+            assert isinstance(value, FloatAttr | IntegerAttr)
+            numbers = np.array([value.value.data], dtype_of(element))
+            dense = numpy_to_dense(numbers)
+            weight = instr.WeightOp.create(
+                result_types=[MemRefType(element, [1])], properties={"value": dense}
+            )
+            first = self.function.body.block.first_op
+            assert first is not None
+            self.function.body.block.insert_op_before(weight, first)
+            known = self.weights[element, value] = weight.result
+        return known
+
+
+def constants_of(op: instr.InstructionOp) -> Row:
+    """The constants of a region that may be operands as well."""
+    constants = [
+        one for one in op.regions[0].block.ops if isinstance(one, arith.ConstantOp)
+    ]
+    return [one for one in constants if _may_be_read(one)]
+
+
+def _may_be_read(constant: arith.ConstantOp) -> bool:
+    """Whether a kernel that reads the number is as fast as one that knows it."""
+    if constant.result.type not in (f32, i32):
+        return False
+    readers = [use.operation for use in constant.result.uses]
+    return all(isinstance(one, PLAIN) for one in readers) or _is_bound(constant)
+
+
+def kernel_key(op: instr.InstructionOp, row: Row) -> Hashable:
+    """What instructions have in common whose kernels differ in these constants at most."""
     attributes = dict(op.properties)
-    if isinstance(op, Int8WindowOp) and not any(op.attributes_view().ints("pads")):
+    is_window = op.node is not None and issubclass(op.node, Int8WindowOp)
+    if is_window and not any(op.attributes_view().ints("pads")):
         attributes.pop("zero_point", None)  # Nothing is padded with it.
-    types = (*op.operand_types, *op.result_types)
-    body = ScalarRegion(op.regions[0].block).text(constants_of(op))
-    return (type(op), types, tuple(sorted(attributes.items(), key=_name)), body)
+    body = ScalarRegion(op.regions[0].block).text(row)
+    stored = tuple(_stored(constant) for constant in row)
+    named = tuple(sorted(attributes.items(), key=lambda item: item[0]))
+    return (type(op), op.operand_types, named, body, stored)
 
 
-def _name(item: tuple[str, Attribute]) -> str:
-    return item[0]
-
-
-def families(module: ModuleOp) -> Iterator[Sequence[NodeOp]]:
-    """The nodes of each kernel but for constants, where there are several."""
-    found: dict[Hashable, list[NodeOp]] = {}
-    for op in all_operations(module):
-        if isinstance(op, NODES) and op.epilogue and op.predicate is None:
-            found.setdefault(kernel_key(op), []).append(op)
-    yield from (family for family in found.values() if len(family) > 1)
-
-
-def share(family: Sequence[NodeOp]) -> None:
-    """Make operands of the constants that are not the same in all nodes."""
-    columns = list(zip(*map(constants_of, family), strict=True))
-    differing = [one for one in columns if len({c.value for c in one}) > 1]
-    if len(differing) > MOST_NUMBERS:
-        return
-    for op, *constants in zip(family, *differing, strict=True):
-        if constants:
-            make_operands(op, constants)
-
-
-def make_operands(op: NodeOp, constants: Sequence[arith.ConstantOp]) -> None:
-    """Read constants of an epilogue from operands of one element."""
-    builder, block = NodeBuilder(op), op.regions[0].block
-    operands = [*op.inputs]
-    for constant in constants:
-        value, element = constant.value, constant.result.type
-        assert isinstance(value, IntegerAttr | FloatAttr)
-        number = np.array([value.value.data], dtype_of(element))
-        operands.append(builder.constant(number, "number"))
-        argument = block.insert_arg(element, len(block.args))
-        constant.result.replace_all_uses_with(argument)
-        erase(constant)
-    new = builder.create(
-        type(op),
-        operands,
-        attributes_of(op),
-        types=[tensor_of(op.results[0])],
-        regions=[op.detach_region(op.regions[0])],
+def takes_numbers(op: instr.InstructionOp) -> bool:
+    """Whether an instruction has a region and may have operands that only this one reads."""
+    is_known = isinstance(op, instr.StackedOp) or (
+        op.node is not None and issubclass(op.node, EpilogueOp)
     )
-    assert isinstance(new.owner, Operation)
-    new.owner.location = op.location
-    builder.replace(new)
+    return is_known and len(op.regions) == 1 and bool(op.regions[0].blocks)
+
+
+def _is_bound(constant: arith.ConstantOp) -> bool:
+    """Whether a number of few bits bounds other values, and does nothing else."""
+    value = constant.value
+    if not isinstance(value, FloatAttr):
+        return False
+    number = value.value.data
+    return (
+        number.is_integer()
+        and copysign(1, number) == copysign(1, int(number))
+        and abs(number) <= LARGEST_BOUND
+        and all(
+            isinstance(use.operation, BOUNDS) and use.index == 1
+            for use in constant.result.uses
+        )
+    )
+
+
+def _stored(constant: arith.ConstantOp) -> Attribute:
+    """The type of a number in memory."""
+    return i16 if _is_bound(constant) else constant.result.type
 
 
 @dataclass(frozen=True)
 class ShareKernelsPass(ModulePass):
-    """Let quantized nodes share kernels; option `target` names the machine."""
+    """Let instructions share kernels; option `target` names the machine."""
 
     name = "share-kernels"
     preserves = BITS
@@ -147,12 +255,12 @@ class ShareKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        if not has_many_nodes(settle_target(op, self.target)):
-            return
-        for family in families(op):
-            share(family)
+        target = settle_target(op, self.target)
+        if has_many_instructions(target):
+            for function in functions_of(op):
+                Sharing(function).run()
 
 
-def has_many_nodes(target: Target) -> bool:
-    """Whether programs of the target have more nodes than kinds of these."""
+def has_many_instructions(target: Target) -> bool:
+    """Whether programs of the target have more instructions than kinds of these."""
     return target.index_bits == WIDE_ADDRESS and not target.prefers_small_loops
