@@ -88,10 +88,6 @@ def instantiate_operation(
         known[operation.result] = builder.constant(number, type_)
         return
     operands = [known[value] for value in operation.operands]
-    if isinstance(operation, arith.SIToFPOp) and (one := repeated(operands[0])):
-        number = builder.cast(arith.SIToFPOp, one, operation.result.type)
-        known[operation.result] = builder.broadcast(number, shape)
-        return
     special = _SPECIAL.get(type(operation))
     if special is not None:
         result = special(builder, operation, operands)
@@ -105,14 +101,6 @@ def instantiate_operation(
         operation.properties,
     )
     known.update(zip(operation.results, created.results, strict=True))
-
-
-def repeated(value: SSAValue) -> SSAValue | None:
-    """The number that all lanes of a vector have, where it was read as one."""
-    owner = value.owner
-    if not isinstance(owner, vector.BroadcastOp) or types.shape_of(owner.source):
-        return None
-    return owner.source
 
 
 Special = Callable[[LoopBuilder, Operation, Sequence[SSAValue]], SSAValue | None]
@@ -282,6 +270,18 @@ def _bitcast(
     return operands[0] if types.element_of(operands[0]) == result else None
 
 
+def _float(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue | None:
+    """One conversion where all lanes have the number that was read."""
+    owner = operands[0].owner
+    if not isinstance(owner, vector.BroadcastOp) or types.shape_of(owner.source):
+        return None
+    element = types.signless(operation.results[0].type)
+    number = builder.cast(arith.SIToFPOp, owner.source, element)
+    return builder.broadcast(number, types.shape_of(operands[0]))
+
+
 def _truncate(
     builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
 ) -> SSAValue:
@@ -349,6 +349,7 @@ _SPECIAL: Mapping[type[Operation], Special] = {
     math.IPowIOp: _integer_power,
     arith.BitcastOp: _bitcast,
     UnrealizedConversionCastOp: _same,
+    arith.SIToFPOp: _float,
     arith.FPToSIOp: _truncate,
     arith.FPToUIOp: _truncate,
     **dict.fromkeys((arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp), _resize),

@@ -170,3 +170,39 @@ func.func @many(%x: memref<1x4xui8>, %y: memref<1x16xf32>, %z: memref<1x16xf32>)
   }
   func.return
 }
+
+// Stacks have more registers.
+// CHECK-LABEL: func.func @more(
+// CHECK-COUNT-10: memref<1xf32>
+// CHECK: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32):
+func.func @more(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) attributes {glow.input_count = 1 : i64, glow.arena_bytes = 0 : i64} {
+  instr.stacked @out %y, @in %x {
+  ^bb0(%a: f32):
+    %c1 = arith.constant 1.0 : f32
+    %1 = arith.addf %a, %c1 : f32
+    %c2 = arith.constant 2.0 : f32
+    %2 = arith.mulf %1, %c2 : f32
+    %c3 = arith.constant 3.0 : f32
+    %3 = arith.addf %2, %c3 : f32
+    %c4 = arith.constant 4.0 : f32
+    %4 = arith.mulf %3, %c4 : f32
+    %c5 = arith.constant 5.0 : f32
+    %5 = arith.addf %4, %c5 : f32
+    glow.yield %5
+  }
+  instr.stacked @out %z, @in %x {
+  ^bb0(%a: f32):
+    %c1 = arith.constant 11.0 : f32
+    %1 = arith.addf %a, %c1 : f32
+    %c2 = arith.constant 12.0 : f32
+    %2 = arith.mulf %1, %c2 : f32
+    %c3 = arith.constant 13.0 : f32
+    %3 = arith.addf %2, %c3 : f32
+    %c4 = arith.constant 14.0 : f32
+    %4 = arith.mulf %3, %c4 : f32
+    %c5 = arith.constant 15.0 : f32
+    %5 = arith.addf %4, %c5 : f32
+    glow.yield %5
+  }
+  func.return
+}

@@ -28,15 +28,18 @@ if TYPE_CHECKING:
     from glow.options import CompileOptions
 
 
-def cpu_pipeline(options: CompileOptions) -> Pipeline:
-    """The phases for one target; what they import is loaded when they run."""
+def cpu_pipeline(options: CompileOptions, alignment: int | None = None) -> Pipeline:
+    """The phases for one target; what they import is loaded when they run.
+
+    `alignment`: the bytes at multiples of which buffers have to begin.
+    """
 
     def lowered() -> Passes:
         from glow.backends.cpu.lowered_passes import lowered_passes
 
         return lowered_passes(options)
 
-    instructions = instr_phase(options)
+    instructions = instr_phase(options, alignment)
 
     def instr() -> Passes:
         from glow.backends.cpu.passes.share_kernels import ShareKernelsPass

@@ -105,14 +105,7 @@ class CudaBackend(CpuBackend):
         """
         from glow.backends.cpu.pipeline import cpu_pipeline
         from glow.backends.cuda.kernels.gpu_builder import TILE_BYTES
-        from glow.backends.pipeline import (
-            INSTR,
-            LOOPS,
-            Passes,
-            Phase,
-            Pipeline,
-            instr_phase,
-        )
+        from glow.backends.pipeline import LOOPS, Passes, Phase, Pipeline
         from glow.lowering.target.named_targets import GPUS
 
         target = gpu_of(options)
@@ -121,11 +114,8 @@ class CudaBackend(CpuBackend):
                 f"'{target}' is no target of backend 'cuda'",
                 hint=f"--target is one of {', '.join(GPUS)}",
             )
-        pipeline = cpu_pipeline(replace(options, target=target))
-        phases = [
-            instr_phase(options, TILE_BYTES) if phase.name == INSTR else phase
-            for phase in pipeline.phases[: pipeline.names.index(LOOPS)]
-        ]
+        pipeline = cpu_pipeline(replace(options, target=target), TILE_BYTES)
+        phases = pipeline.phases[: pipeline.names.index(LOOPS)]
 
         def kernels() -> Passes:
             to_threads = get_instr_to_threads()

@@ -48,12 +48,13 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
-from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.epilogue import EpilogueOp
 from glow.backends.cpu.dialect.int8 import Int8WindowOp
+from glow.backends.cpu.dialect.rows import RowOp
 from glow.dialects import arith, instr
-from glow.dialects.node import SEGMENTS, operand_segments_attr
+from glow.dialects.node import SEGMENTS, NodeOp, operand_segments_attr
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import numpy_to_dense
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
@@ -63,16 +64,8 @@ from glow.passes.instr.accesses import functions_of
 from glow.passes.rewriting.contract import BITS
 from glow.passes.rewriting.operations import all_operations
 
-PRODUCTS = (
-    cpu.Int8Conv2dOp,
-    cpu.Int8WinogradConv2dOp,
-    cpu.Int8DepthwiseConv2dOp,
-    cpu.Int8MatmulOp,
-    cpu.Int8BatchMatmulOp,
-)
-
-MOST_NUMBERS, MOST_OF_PRODUCTS = 16, 4
-"""Each takes a register, of which the tiles of products leave few."""
+MOST_NUMBERS, MOST_OF_TILES = 16, 4
+"""Each takes a register, of which the tiles of products leave few; stacks and rows have more."""
 
 PLAIN = (
     arith.AddfOp,
@@ -88,9 +81,6 @@ PLAIN = (
 BOUNDS = (arith.MaximumfOp, arith.MinimumfOp)
 LARGEST_BOUND = 2**15 - 1
 WIDE_ADDRESS = 64
-
-Number = FloatAttr | IntegerAttr
-
 
 Row = Sequence[arith.ConstantOp]
 Family = list[tuple[instr.InstructionOp, Row]]
@@ -114,8 +104,8 @@ class Sharing:
         found: dict[Hashable, Family] = {}
         for op in all_operations(self.function):
             if isinstance(op, instr.InstructionOp) and takes_numbers(op):
-                row = constants_of(op)
-                found.setdefault(kernel_key(op, row), []).append((op, row))
+                if row := constants_of(op):
+                    found.setdefault(kernel_key(op, row), []).append((op, row))
         yield from (family for family in found.values() if len(family) > 1)
 
     def share(self, family: Family) -> None:
@@ -129,9 +119,8 @@ class Sharing:
             if len({one.value for one in column}) > 1:
                 same = (_stored(column[0]), *(one.value for one in column))
                 places.setdefault(same, []).append(place)
-        node = family[0][0].node
-        is_product = node is not None and issubclass(node, PRODUCTS)
-        if 0 < len(places) <= (MOST_OF_PRODUCTS if is_product else MOST_NUMBERS):
+        most = MOST_OF_TILES if has_tiles(family[0][0]) else MOST_NUMBERS
+        if 0 < len(places) <= most:
             for op, row in family:
                 chosen = [[row[place] for place in equal] for equal in places.values()]
                 self.make_operands(op, chosen)
@@ -163,11 +152,7 @@ class Sharing:
             regions=[op.detach_region(op.regions[0])],
         )
         new.location = op.location
-        parent = op.parent
-        assert parent is not None
-        parent.insert_op_before(new, op)
-        op.detach()
-        op.erase()
+        Rewriter.replace_op(op, new)
 
     def weight(self, constant: arith.ConstantOp) -> SSAValue:
         """The memory of a number: one for all that are equal."""
@@ -175,10 +160,10 @@ class Sharing:
         known = self.weights.get((element, value))
         if known is None:
             assert isinstance(value, FloatAttr | IntegerAttr)
-            numbers = np.array([value.value.data], dtype_of(element))
-            dense = numpy_to_dense(numbers)
+            number = np.array([value.value.data], dtype_of(element))
             weight = instr.WeightOp.create(
-                result_types=[MemRefType(element, [1])], properties={"value": dense}
+                result_types=[MemRefType(element, [1])],
+                properties={"value": numpy_to_dense(number)},
             )
             first = self.function.body.block.first_op
             assert first is not None
@@ -206,8 +191,7 @@ def _may_be_read(constant: arith.ConstantOp) -> bool:
 def kernel_key(op: instr.InstructionOp, row: Row) -> Hashable:
     """What instructions have in common whose kernels differ in these constants at most."""
     attributes = dict(op.properties)
-    is_window = op.node is not None and issubclass(op.node, Int8WindowOp)
-    if is_window and not any(op.attributes_view().ints("pads")):
+    if _is_node(op, Int8WindowOp) and not any(op.attributes_view().ints("pads")):
         attributes.pop("zero_point", None)  # Nothing is padded with it.
     body = ScalarRegion(op.regions[0].block).text(row)
     stored = tuple(_stored(constant) for constant in row)
@@ -217,10 +201,17 @@ def kernel_key(op: instr.InstructionOp, row: Row) -> Hashable:
 
 def takes_numbers(op: instr.InstructionOp) -> bool:
     """Whether an instruction has a region and may have operands that only this one reads."""
-    is_known = isinstance(op, instr.StackedOp) or (
-        op.node is not None and issubclass(op.node, EpilogueOp)
-    )
+    is_known = isinstance(op, instr.StackedOp) or _is_node(op, EpilogueOp)
     return is_known and len(op.regions) == 1 and bool(op.regions[0].blocks)
+
+
+def has_tiles(op: instr.InstructionOp) -> bool:
+    """Whether a region is applied to a tile of sums, which fills the registers."""
+    return _is_node(op, EpilogueOp) and not _is_node(op, RowOp)
+
+
+def _is_node(op: instr.InstructionOp, kind: type[NodeOp]) -> bool:
+    return op.node is not None and issubclass(op.node, kind)
 
 
 def _is_bound(constant: arith.ConstantOp) -> bool:
