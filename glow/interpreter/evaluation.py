@@ -41,12 +41,18 @@ from glow.interpreter.scalar_functions import (
 )
 
 
-def rounded(array: Any, result_type: Attribute) -> Array:
-    """The array with the elements and the shape of a tensor, memref or scalar type."""
+def rounded_elements(array: Any, result_type: Attribute) -> Array:
+    """The array with the elements of a type."""
     dtype = element_dtype(result_type)
     array = np.asarray(array)
     if array.dtype != dtype:
         array = convert(array, dtype) if dtype.kind in "iu" else array.astype(dtype)
+    return array
+
+
+def rounded(array: Any, result_type: Attribute) -> Array:
+    """The array with the elements and the shape of a tensor, memref or scalar type."""
+    array = rounded_elements(array, result_type)
     if isinstance(result_type, ShapedType):
         shape = result_type.get_shape()
         if array.shape != shape:
@@ -164,6 +170,26 @@ def evaluate_node(
 
     Results may be read-only views. Raises GlowError, which names the node.
     """
+    results = _unrounded(op, operands, functions)
+    with np.errstate(all="ignore"):
+        return [
+            rounded(result, result_type)
+            for result, result_type in zip(results, op.result_types, strict=True)
+        ]
+
+
+def evaluate_elements(op: Operation, operands: Sequence[Array]) -> Array:
+    """The result of an elementwise node for arrays of any shape, whatever that of its type."""
+    (result,) = _unrounded(op, operands, FUNCTIONS)
+    with np.errstate(all="ignore"):
+        return rounded_elements(result, op.result_types[0])
+
+
+def _unrounded(
+    op: Operation,
+    operands: Sequence[Array],
+    functions: Mapping[type[Operation], Function],
+) -> list[Any]:
     function = functions.get(type(op))
     if function is None:
         raise GlowError(f"the interpreter does not know {op.name}", node=node_name(op))
@@ -171,9 +197,4 @@ def evaluate_node(
         function = quantized.INTEGER_FORMS.get(type(op), function)
     if isinstance(op, GlowOp) and getattr(op, "predicate", None) is not None:
         operands = operands[: len(op.operands) - 1]
-    results = call(op, function, operands)
-    with np.errstate(all="ignore"):
-        return [
-            rounded(result, result_type)
-            for result, result_type in zip(results, op.result_types, strict=True)
-        ]
+    return call(op, function, operands)

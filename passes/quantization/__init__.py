@@ -13,6 +13,7 @@
 | `form-dynamic-products`  | ONNX's spelling of dynamic quantization as one node       |
 | `fold-rescale`           | rescaling disappears into producers and consumers         |
 | `simplify-bounds`        | bounds that ranges imply are dropped, rescaling sinks     |
+| `merge-lookup-tables`    | what is computed from one number by a table is a table    |
 | `quantize`               | all of them                                               |
 | `prepare-qat`            | rounds in floats what `quantize` would store, for training |
 | `convert-fake-quantization` | those roundings as casts, for a network that is trained |
@@ -44,6 +45,7 @@ PASSES = {
         "integer.fold_storage_casts",
         "integer.form_dynamic_products",
         "integer.form_integer_nodes",
+        "integer.merge_lookup_tables",
         "profiling.instrument_profile",
         "prepare_qat",
         "integer.simplify_bounds",

@@ -34,6 +34,9 @@ from glow.passes.quantization.integer.form_dynamic_products import form_dynamic_
 from glow.passes.quantization.integer.form_integer_nodes import form_integer_nodes
 from glow.passes.quantization.integer.fuse_sums import fuse_sums
 from glow.passes.quantization.integer.integer_interface import integer_interface
+from glow.passes.quantization.integer.merge_lookup_tables import (
+    merge_lookup_tables,
+)
 from glow.passes.quantization.integer.simplify_bounds import simplify_bounds
 from glow.passes.quantization.options import OF_BLOCKS, QuantizationOptions
 from glow.passes.quantization.plan import (
@@ -113,6 +116,7 @@ def quantize_module(
     if not has_ranges:
         simplify_bounds(module)
         fold_rescale(module)
+    merge_lookup_tables(module)
     if options.interface == "integer":
         integer_interface(module)
     FreeUnusedWeightsPass().apply(Context(), module)

@@ -68,6 +68,7 @@ SUMS = {"MatMul", "Gemm", "Conv", "ConvTranspose"}
 INTEGER_PASSES = (
     "form-dynamic-products", "fold-storage-casts", "convert-quantized-gemm",
     "fold-computed-weights", "fold-casts", "form-integer-nodes", "simplify-bounds",
+    "merge-lookup-tables",
 )  # fmt: skip
 GRAPH_ALONE = ALONE[:-2]
 LOWERINGS = ("lower-quantized", "lower-quantized{backend=cpu}")

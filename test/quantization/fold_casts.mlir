@@ -74,3 +74,53 @@ func.func @other_reader(%x: tensor<4xf32>) -> (tensor<4x!quant.uniform<u8:f32, 0
   %1 = quant.qcast %0 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.5>>
   func.return %1, %0 : tensor<4x!quant.uniform<u8:f32, 0.5>>, tensor<4xf32>
 }
+
+// All that reads the value casts it to one type.
+// CHECK-LABEL: func.func @slices_of_one_scale(
+// CHECK-NEXT: %[[A:.*]] = quant.qcast %x : tensor<4xf32>
+// CHECK-NEXT: glow.slice %[[A]] starts [0]
+// CHECK-NEXT: %[[B:.*]] = quant.qcast %x : tensor<4xf32>
+// CHECK-NEXT: glow.slice %[[B]] starts [2]
+func.func @slices_of_one_scale(%x: tensor<4xf32>) -> (tensor<2x!quant.uniform<u8:f32, 0.5>>, tensor<2x!quant.uniform<u8:f32, 0.5>>) {
+  %0 = glow.slice %x starts [0] sizes [2] steps [1] : tensor<2xf32>
+  %1 = glow.slice %x starts [2] sizes [2] steps [1] : tensor<2xf32>
+  %2 = quant.qcast %0 : tensor<2xf32> to tensor<2x!quant.uniform<u8:f32, 0.5>>
+  %3 = quant.qcast %1 : tensor<2xf32> to tensor<2x!quant.uniform<u8:f32, 0.5>>
+  func.return %2, %3 : tensor<2x!quant.uniform<u8:f32, 0.5>>, tensor<2x!quant.uniform<u8:f32, 0.5>>
+}
+
+// Each step of a sequence has a scale of its own: one of two numbers is cast twice elsewise.
+// CHECK-LABEL: func.func @slices_of_two_scales(
+// CHECK-NEXT: %[[A:.*]] = glow.slice %x starts [0]
+// CHECK-NEXT: %[[B:.*]] = glow.slice %x starts [2]
+// CHECK-NEXT: quant.qcast %[[A]] : tensor<2xf32>
+// CHECK-NEXT: quant.qcast %[[B]] : tensor<2xf32>
+func.func @slices_of_two_scales(%x: tensor<4xf32>) -> (tensor<2x!quant.uniform<u8:f32, 0.5>>, tensor<2x!quant.uniform<u8:f32, 0.25>>) {
+  %0 = glow.slice %x starts [0] sizes [2] steps [1] : tensor<2xf32>
+  %1 = glow.slice %x starts [2] sizes [2] steps [1] : tensor<2xf32>
+  %2 = quant.qcast %0 : tensor<2xf32> to tensor<2x!quant.uniform<u8:f32, 0.5>>
+  %3 = quant.qcast %1 : tensor<2xf32> to tensor<2x!quant.uniform<u8:f32, 0.25>>
+  func.return %2, %3 : tensor<2x!quant.uniform<u8:f32, 0.5>>, tensor<2x!quant.uniform<u8:f32, 0.25>>
+}
+
+// The other elements are read as floats.
+// CHECK-LABEL: func.func @slice_of_floats(
+// CHECK-NEXT: %[[A:.*]] = glow.slice %x
+// CHECK-NEXT: quant.qcast %[[A]]
+func.func @slice_of_floats(%x: tensor<4xf32>) -> (tensor<2x!quant.uniform<u8:f32, 0.5>>, tensor<4xf32>) {
+  %0 = glow.slice %x starts [0] sizes [2] steps [1] : tensor<2xf32>
+  %1 = quant.qcast %0 : tensor<2xf32> to tensor<2x!quant.uniform<u8:f32, 0.5>>
+  func.return %1, %x : tensor<2x!quant.uniform<u8:f32, 0.5>>, tensor<4xf32>
+}
+
+// A constant is cast at compile time, whoever else reads it.
+// CHECK-LABEL: func.func @row_of_a_table(
+// CHECK-NEXT: glow.constant {{.*}} : tensor<8xf32>
+// CHECK-NEXT: %[[T:.*]] = glow.constant {{.*}} as tensor<8x!quant.uniform<u8:f32, 5.000000e-01>>
+// CHECK-NEXT: glow.gather %[[T]]
+func.func @row_of_a_table(%i: tensor<1xi64>) -> (tensor<1x!quant.uniform<u8:f32, 0.5>>, tensor<8xf32>) {
+  %0 = glow.constant dense<2.0> : tensor<8xf32>
+  %1 = glow.gather %0, %i axis 0 : tensor<1xf32>
+  %2 = quant.qcast %1 : tensor<1xf32> to tensor<1x!quant.uniform<u8:f32, 0.5>>
+  func.return %2, %0 : tensor<1x!quant.uniform<u8:f32, 0.5>>, tensor<8xf32>
+}

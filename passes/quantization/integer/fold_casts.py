@@ -50,6 +50,8 @@ from glow.passes.rewriting.operations import all_operations
 BOUNDED = (glow.ReluOp, glow.ClipOp)
 RAISED = (*MOVEMENT, *BOUNDED)
 SUNK = (*MOVEMENT, glow.ReluOp)
+CHOSEN = (glow.SliceOp, glow.GatherOp)
+"""Nodes that may read a part of their operand, of which then no more shall be cast."""
 MAX_SPLAT = 1 << 24
 """The most elements of a splat that becomes a quantized constant."""
 MAX_SWEEPS = 64
@@ -99,6 +101,8 @@ def raise_cast(op: Operation) -> bool:
         return False
     if common_target(op.input) != target:
         return False
+    if isinstance(node, CHOSEN) and not _is_read_as(node.inputs[0], target):
+        return False
     builder = NodeBuilder(node)
     operands = [
         quantize_value(builder, value, target) if is_float_tensor(value) else value
@@ -112,6 +116,21 @@ def raise_cast(op: Operation) -> bool:
     replace_casts(op.input, result)
     erase(node)
     return True
+
+
+def _is_read_as(value: SSAValue, target: Quantization) -> bool:
+    """Whether one cast of a value serves all its readers, as a constant's does by itself.
+
+    A recurrence over a sequence reads each step with a scale of its own: as many casts of the
+    whole sequence would take as often the time as there are steps.
+    """
+    return constant_value(value) is not None or all(
+        element(use.operation.results[0]) == target
+        if isinstance(use.operation, QuantizeCastOp)
+        else isinstance(use.operation, CHOSEN)
+        and common_target(use.operation.results[0]) == target
+        for use in value.uses
+    )
 
 
 def _rebuilt(
