@@ -104,16 +104,21 @@ class RestEvaluator:
         scope, _ = replace(known, types={}, inner=()).enter(importer.block)
         frame = Frame(scope, self.names, importer.opsets)
         with np.errstate(all="ignore"):
-            if not self._compute_all(known.node, importer, frame, run_chain):
+            indices = [*known.again, *range(known.node, len(self.nodes))]
+            if not self._compute_all(indices, importer, frame, run_chain):
                 return None
         return _outputs(self.loaded, frame)
 
     def _compute_all(
-        self, first: int, importer: _EvaluatingImporter, frame: Frame, run_chain: Runner
+        self,
+        indices: Iterable[int],
+        importer: _EvaluatingImporter,
+        frame: Frame,
+        run_chain: Runner,
     ) -> bool:
-        """Whether all nodes from the first on could be computed."""
+        """Whether all these nodes could be computed."""
         done: set[int] = set()
-        for index in range(first, len(self.nodes)):
+        for index in indices:
             if index in done:
                 continue
             chain = self.chains.get(index)

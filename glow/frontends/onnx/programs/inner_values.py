@@ -27,11 +27,13 @@ def read_again(importer: Importer, start: Start, asked: str) -> set[str]:
     known = start.types[asked]
     guess = np.ones(known.get_shape(), dtype_of(known.element_type))
     start = start.with_values({asked: guess})
-    node = importer.model.graph.node[start.node]
+    nodes = importer.model.graph.node
+    node = nodes[start.node]
     importer.begin()
     scope, arguments = start.enter(importer.block)
     importer.callers = {one: name for name, one in arguments.items()}
     frame = Frame(scope, used_names(importer.model.graph), importer.opsets)
+    importer.import_nodes([nodes[index] for index in start.again], frame)
     first = FirstNode(importer.block, start)
     importer.graph.answers = first.answer
     read: list[SSAValue] = []

@@ -50,6 +50,7 @@ from glow.frontends.onnx.programs.starts import (
     Step,
     Type,
     can_be_passed,
+    casts_made_again,
     replace_by_arguments,
     results_behind,
 )
@@ -196,8 +197,9 @@ class ProgramImporter(Importer):
         there = len(callers)
         names: dict[str, str] = {}
         constants: dict[str, Array] = {}
-        live = names_read(graph.node[cut.node :])
-        live.update(output.name for output in graph.output)
+        read = names_read(graph.node[cut.node :])
+        read.update(output.name for output in graph.output)
+        live, again = casts_made_again(graph.node[: cut.node], read, scope, cut.value)
         forms = {name: value for name, value in scope.items() if name in live}
         for name, value in named_elements(forms):
             if isinstance(value, Constant):
@@ -230,7 +232,9 @@ class ProgramImporter(Importer):
             if isinstance(value, ListValue)
         }
         absent = {name for name, v in forms.items() if isinstance(v, Absent)}
-        following = Start(cut.node, constants, types, names, passed, lists, absent)
+        following = Start(
+            cut.node, constants, types, names, passed, lists, absent, again
+        )
         asked = callers[cut.value]
         new = {name for name in passed if name in results} - {asked, *names.values()}
         dropped = new - read_again(copy.copy(self), following, asked)
@@ -241,6 +245,7 @@ class ProgramImporter(Importer):
     def _import_main(self, start: Start, frame: Frame) -> Cut | None:
         """Import the main graph's nodes from a start on; where that ends too early."""
         nodes = self.model.graph.node
+        self.import_nodes([nodes[index] for index in start.again], frame)
         first = self.first = FirstNode(self.block, start)
         for index in range(start.node, len(nodes)):
             mark = self.block.last_op

@@ -8,7 +8,9 @@ the import goes on from the same node with the value as a constant:
     Gather(table, i) -> y        program 2: buffer -> y, for each count
 
 The node's own first operations, such as those that count here, are in the first program:
-their results are passed on as the other values are.
+their results are passed on as the other values are. What a network that comes quantized has
+as floats is not: the next program takes the integers and casts them again, which for weights
+are those of the model, so that it has products of integers as the whole would.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from glow.dialects.weight_table import Array
 from glow.frontends.onnx.frame import Scope
 from glow.frontends.onnx.graph import Constant, sanitized
 from glow.frontends.onnx.lists import Absent, ListValue, Operand
+from glow.frontends.onnx.messages import NodeProto
 from glow.passes.graph.fold_constants import CHEAP
 
 Type = TensorType[Attribute]
@@ -59,6 +62,8 @@ class Start:
     """The names of the elements of each sequence."""
     absent: Collection[str] = ()
     """The optionals that have no value."""
+    again: tuple[int, ...] = ()
+    """Nodes of earlier programs that this one has as well, in order."""
 
     def with_values(self, values: Mapping[str, Array]) -> Start:
         """The same with more that is known, by the caller's names."""
@@ -132,6 +137,8 @@ class FirstNode:
     def __init__(self, block: Block, start: Start) -> None:
         self.block = block
         self.start = start
+        self.mark = block.last_op
+        """What the program has in front of the node."""
         self.results: list[SSAValue] = []
         """The results that are there, in the order of `start.inner`."""
 
@@ -150,7 +157,35 @@ class FirstNode:
         assert same, "a node is imported in the same way again"
 
     def _results(self) -> list[SSAValue]:
-        return results_behind(self.block, None) if self.start.inner else []
+        return results_behind(self.block, self.mark) if self.start.inner else []
+
+
+def casts_made_again(
+    nodes: Sequence[NodeProto], live: Collection[str], scope: Scope, asked: SSAValue
+) -> tuple[set[str], tuple[int, ...]]:
+    """The names to pass on instead of those that later nodes read, and the nodes to repeat.
+
+    `nodes` are those so far, `asked` the value that is to be passed on in any case.
+    """
+    makers = {
+        name: index
+        for index, node in enumerate(nodes)
+        if node.op_type == "DequantizeLinear"
+        for name in node.output
+        if isinstance(scope.get(name), SSAValue) and scope[name] is not asked
+    }
+    again: set[int] = set()
+    passed: set[str] = set()
+    pending = list(live)
+    while pending:
+        name = pending.pop()
+        index = makers.get(name)
+        if index is None:
+            passed.add(name)
+        elif index not in again:
+            again.add(index)
+            pending.extend(nodes[index].input)
+    return passed, tuple(sorted(again))
 
 
 def shape_arguments(value: SSAValue) -> list[BlockArgument] | None:
