@@ -72,7 +72,8 @@ def quantize_by(
     wide = data.bits > np.finfo(np.float32).nmant
     dtype = np.float64 if wide else np.float32
     scales = scales.astype(dtype)
-    quotients = np.asarray(x.astype(dtype, copy=False) / scales)
+    with np.errstate(over="ignore"):  # Infinities are saturated as all numbers are.
+        quotients = np.asarray(x.astype(dtype, copy=False) / scales)
     return saturate(np.rint(quotients, out=quotients), zero_points, data)
 
 

@@ -48,6 +48,38 @@ func.func @affine(%x: tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x2
   func.return %3 : tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>>
 }
 
+// Parameters of a batch normalization that are quantized: 6 / sqrt(9) and 1 - 4 * 2.
+// CHECK-LABEL: func.func @batch_norm(
+// CHECK: %[[M:.*]] = glow.constant dense<2.000000e+00> : tensor<2x1x1xf32>
+// CHECK-NEXT: %[[A:.*]] = glow.constant dense<-7.000000e+00> : tensor<2x1x1xf32>
+// CHECK-NEXT: glow.rescale %x, %[[M]], %[[A]] : tensor<1x2x4x4x!quant.uniform<u8:f32, 2.000000e+00>>
+// CHECK-NEXT: func.return
+func.func @batch_norm(%x: tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>> {
+  %0 = quant.dcast %x : tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5>> to tensor<1x2x4x4xf32>
+  %1 = glow.constant dense<[12, 12]> : tensor<2xi8> as tensor<2x!quant.uniform<i8:f32, 0.5>>
+  %scale = quant.dcast %1 : tensor<2x!quant.uniform<i8:f32, 0.5>> to tensor<2xf32>
+  %2 = glow.constant dense<[4, 4]> : tensor<2xi32> as tensor<2x!quant.uniform<i32:f32, 0.25>>
+  %bias = quant.dcast %2 : tensor<2x!quant.uniform<i32:f32, 0.25>> to tensor<2xf32>
+  %mean = glow.constant dense<4.0> : tensor<2xf32>
+  %variance = glow.constant dense<9.0> : tensor<2xf32>
+  %3 = glow.batch_norm %0, %scale, %bias, %mean, %variance epsilon 0.0 : tensor<1x2x4x4xf32>
+  %4 = quant.qcast %3 : tensor<1x2x4x4xf32> to tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>>
+  func.return %4 : tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>>
+}
+
+// Computed parameters stay.
+// CHECK-LABEL: func.func @batch_norm_of_computed_scale(
+// CHECK: glow.batch_norm
+func.func @batch_norm_of_computed_scale(%x: tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5>>, %scale: tensor<2xf32>) -> tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>> {
+  %0 = quant.dcast %x : tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5>> to tensor<1x2x4x4xf32>
+  %bias = glow.constant dense<1.0> : tensor<2xf32>
+  %mean = glow.constant dense<4.0> : tensor<2xf32>
+  %variance = glow.constant dense<9.0> : tensor<2xf32>
+  %1 = glow.batch_norm %0, %scale, %bias, %mean, %variance epsilon 0.0 : tensor<1x2x4x4xf32>
+  %2 = quant.qcast %1 : tensor<1x2x4x4xf32> to tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>>
+  func.return %2 : tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>>
+}
+
 // CHECK-LABEL: func.func @sigmoid(
 // CHECK-NEXT: %[[T:.*]] = glow.constant {{.*}} : tensor<256xui8>
 // CHECK-NEXT: %{{.*}} = glow.lookup_table %x, %[[T]] : tensor<4x!quant.uniform<u8:f32, 3.906250e-03>>
@@ -166,4 +198,22 @@ func.func @planes(%x: tensor<1x2x3x4x5x!quant.uniform<u8:f32, 0.5:128>>) -> tens
   %2 = glow.conv3d %0, %1 pads [1, 1, 1, 1, 1, 1] : tensor<1x2x3x4x5xf32>
   %3 = quant.qcast %2 : tensor<1x2x3x4x5xf32> to tensor<1x2x3x4x5x!quant.uniform<i8:f32, 1.0>>
   func.return %3 : tensor<1x2x3x4x5x!quant.uniform<i8:f32, 1.0>>
+}
+
+// A GELU as exporters write it: what has a cast on neither side is computed for each byte.
+// CHECK-LABEL: func.func @error_function(
+// CHECK-NEXT: %[[T:.*]] = glow.constant {{.*}} : tensor<256xui8>
+// CHECK-NEXT: glow.lookup_table %x, %[[T]] : tensor<4x!quant.uniform<u8:f32, 2.500000e-01:2>>
+// CHECK-NEXT: func.return
+func.func @error_function(%x: tensor<4x!quant.uniform<u8:f32, 0.05:128>>) -> tensor<4x!quant.uniform<u8:f32, 0.25:2>> {
+  %0 = quant.dcast %x : tensor<4x!quant.uniform<u8:f32, 0.05:128>> to tensor<4xf32>
+  %1 = glow.splat 1.4142135 : tensor<1xf32>
+  %2 = glow.div %0, %1 : tensor<4xf32>
+  %3 = glow.erf %2 : tensor<4xf32>
+  %4 = glow.splat 1.0 : tensor<1xf32>
+  %5 = glow.add %3, %4 : tensor<4xf32>
+  %6 = quant.dcast %x : tensor<4x!quant.uniform<u8:f32, 0.05:128>> to tensor<4xf32>
+  %7 = glow.mul %6, %5 : tensor<4xf32>
+  %8 = quant.qcast %7 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.25:2>>
+  func.return %8 : tensor<4x!quant.uniform<u8:f32, 0.25:2>>
 }

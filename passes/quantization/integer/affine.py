@@ -3,6 +3,8 @@
   %1 = quant.dcast %0; %2 = glow.mul %1, %m; %3 = glow.add %2, %a; %4 = quant.qcast %3
 becomes
   %4 = glow.rescale %0, %m, %a
+
+So is a batch normalization, also one whose parameters are quantized.
 """
 
 from __future__ import annotations
@@ -57,32 +59,56 @@ def is_affine(op: Operation) -> bool:
     return isinstance(op, AFFINE) and _places(op) is not None
 
 
-def affine_chain(value: SSAValue) -> tuple[SSAValue, Floats, Floats] | None:
-    """The value behind a chain of affine nodes, and the chain's multiplier and addend."""
-    owner = value.owner
-    if not isinstance(owner, AFFINE):
-        return value, np.ones(()), np.zeros(())
-    found = constant_operand(owner)
+Step = tuple[SSAValue, Floats, Floats]
+"""A value, what it is multiplied with and what is added then."""
+
+
+def _batch_norm(op: glow.BatchNormOp) -> Step | None:
+    """A normalization with constant parameters: numbers for each channel of axis 1."""
+    found = [constant_floats(value) for value in op.inputs[1:]]
+    parameters = [array.astype(np.float64) for array in found if array is not None]
+    if len(parameters) < len(found):
+        return None
+    scale, bias, mean, variance = parameters
+    factor = scale / np.sqrt(variance + op.attributes_view().float("epsilon"))
+    by_channel = (-1, *(1,) * (len(shape_of(op.input)) - 2))
+    shift = bias - mean * factor
+    return op.input, factor.reshape(by_channel), shift.reshape(by_channel)
+
+
+def _step(op: Operation | object) -> Step | None:
+    """What an affine node does to its computed operand."""
+    if isinstance(op, glow.BatchNormOp):
+        return _batch_norm(op)
+    found = constant_operand(op) if isinstance(op, AFFINE) else None
     if found is None:
-        return value, np.ones(()), np.zeros(())
+        return None
     source, number = found
+    if isinstance(op, glow.MulOp):
+        return source, number, np.zeros(())
+    if isinstance(op, glow.DivOp):
+        return source, 1 / number, np.zeros(())
+    return source, np.ones(()), -number if isinstance(op, glow.SubOp) else number
+
+
+def affine_chain(value: SSAValue) -> Step:
+    """The value behind a chain of affine nodes, and the chain's multiplier and addend."""
+    step = _step(value.owner)
+    if step is None:
+        return value, np.ones(()), np.zeros(())
+    source, factor, shift = step
     inner = affine_chain(source) if source.has_one_use() else None
     behind, multiplier, addend = inner or (source, np.ones(()), np.zeros(()))
-    if isinstance(owner, glow.MulOp):
-        return behind, multiplier * number, addend * number
-    if isinstance(owner, glow.DivOp):
-        return behind, multiplier / number, addend / number
-    sign = -1.0 if isinstance(owner, glow.SubOp) else 1.0
-    return behind, multiplier, addend + sign * number
+    return behind, multiplier * factor, addend * factor + shift
 
 
 def form_affine(op: QuantizeCastOp) -> bool:
     """Turn a chain of affine nodes between casts into a rescaling."""
     target = common_target(op.input)
-    chain = affine_chain(op.input)
-    if target is None or target.axis is not None or chain is None:
+    if target is None or target.axis is not None:
         return False
-    value, multiplier, addend = chain
+    with np.errstate(all="ignore"):
+        value, multiplier, addend = affine_chain(op.input)
     source = dequantized(value)
     data = None if source is None else element(source)
     if value is op.input or source is None or data is None or data.axis is not None:

@@ -8,20 +8,22 @@ than the function does in double precision, and no integer-only target has it.
 becomes
   %3 = glow.lookup_table %0, %table
 
-A swish, which is a sigmoid and a product, is one function too.
+So does what exporters write as several nodes, such as a swish or the error function of a GELU, if
+nothing else reads what is between them and one of them is more than arithmetic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
 import numpy as np
-from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp, tensor_type
+from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quant import Quantization, QuantizeCastOp
-from glow.dialects.weights import numpy_to_dense
-from glow.interpreter import evaluate_node
+from glow.interpreter import evaluate_elements
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import dequantize, quantize
 from glow.passes.quantization.casts import (
@@ -31,7 +33,8 @@ from glow.passes.quantization.casts import (
     replace_casts,
     tensor_of,
 )
-from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
+from glow.passes.quantization.constants import constant_floats, has_floats
+from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
 TABLE_BITS = (8, 16)
 
@@ -41,63 +44,119 @@ FUNCTIONS: tuple[type[NodeOp], ...] = tuple(
 """Functions of one number; the others are in scalar regions."""
 
 
-def gated_input(node: NodeOp) -> SSAValue | None:
-    """x of the swish `x * sigmoid(x)`."""
-    for x, gate in (node.operands[:2], node.operands[1::-1]):
-        owner = gate.owner
-        if isinstance(owner, glow.SigmoidOp) and owner.operands[0] is x:
-            return x if gate.has_one_use() else None
-    return None
+CHEAP = (
+    glow.AbsOp, glow.CeilOp, glow.ClipOp, glow.FloorOp, glow.LeakyReluOp, glow.NegOp,
+    glow.ReluOp, glow.RoundOp,
+)  # fmt: skip
+"""Of these, those that are arithmetic where more nodes are."""
+
+ELEMENTWISE: tuple[type[NodeOp], ...] = tuple(glow.FACTS)
 
 
-def input_of(node: Operation | object) -> SSAValue | None:
-    """The number that a node is a function of, if it has a table."""
-    if isinstance(node, glow.MulOp):
-        return gated_input(node)
-    return node.inputs[0] if isinstance(node, FUNCTIONS) else None
+MOST_NODES = 32
+"""What an exporter writes as one function has fewer."""
 
 
-def function_value(value: SSAValue, x: SSAValue, numbers: Array) -> Array:
-    """What a value is where `x`, of which it is a function, is these numbers."""
-    node = value.owner
-    if value is x:
-        return numbers
-    assert isinstance(node, NodeOp)
-    operands = [function_value(operand, x, numbers) for operand in node.inputs]
-    constants = [
-        glow.ConstantOp.build_node(
-            [], [tensor_type(array.shape, f32)], value=numpy_to_dense(array)
-        )
-        for array in operands
-    ]
-    alone = type(node).build_node(
-        constants, None, regions=(), predicate=None, **attributes_of(node)
+@dataclass
+class Graph:
+    """The elementwise nodes that compute a value from one stored number."""
+
+    nodes: dict[NodeOp, None] = field(default_factory=dict[NodeOp, None])
+    """In order."""
+    leaves: dict[SSAValue, Array | None] = field(
+        default_factory=dict[SSAValue, "Array | None"]
     )
-    (result,) = evaluate_node(alone, operands)
-    return result
+    """The numbers of constants; None for the number itself."""
+    sources: set[SSAValue] = field(default_factory=set[SSAValue])
+    """The values whose number it is, of which there shall be one."""
+    entered: int = 0
+
+    def add(self, node: NodeOp) -> bool:
+        """Add a node behind all that it reads; False where that is more than one number."""
+        self.entered += 1
+        if self.entered > MOST_NODES:
+            return False
+        for value in node.operands:
+            if not self._add_operand(value):
+                return False
+        self.nodes[node] = None
+        return True
+
+    def _add_operand(self, value: SSAValue) -> bool:
+        owner, source = value.owner, dequantized(value)
+        if has_floats(value):
+            array = constant_floats(value)
+            if array is None or array.size != 1:
+                return False
+            self.leaves[value] = array.reshape(())
+        elif source is not None:
+            self.leaves[value] = None
+            self.sources.add(source)
+        elif owner not in self.nodes:
+            return isinstance(owner, ELEMENTWISE) and self.add(owner)
+        return len(self.sources) <= 1
+
+    def is_read_within(self) -> bool:
+        """Whether nothing else reads what is between the number and the last node."""
+        *inner, _ = self.nodes
+        return all(
+            use.operation in self.nodes
+            for node in inner
+            for use in node.results[0].uses
+        )
+
+    def values(self, numbers: Array) -> Array:
+        """The results where the number is each of these."""
+        known = {
+            leaf: numbers if array is None else array
+            for leaf, array in self.leaves.items()
+        }
+        result = numbers
+        for node in self.nodes:
+            operands = [known[value] for value in node.operands]
+            result = known[node.results[0]] = evaluate_elements(node, operands)
+        return result
 
 
-def table_of(
-    value: SSAValue, x: SSAValue, source: Quantization, target: Quantization
-) -> Array:
+def graph_of(node: Operation | object) -> Graph | None:
+    """What computes a node's result, if that is a function of one number worth a table."""
+    graph = Graph()
+    if not isinstance(node, ELEMENTWISE) or not graph.add(node):
+        return None
+    found = graph.sources and _is_worth_a_table(graph.nodes) and graph.is_read_within()
+    return graph if found else None
+
+
+def _is_worth_a_table(nodes: Collection[NodeOp]) -> bool:
+    functions = [node for node in nodes if isinstance(node, FUNCTIONS)]
+    return len(nodes) == len(functions) == 1 or any(
+        not isinstance(node, CHEAP) for node in functions
+    )
+
+
+def table_of(graph: Graph, source: Quantization, target: Quantization) -> Array:
     """The stored result for each stored value, from the smallest on."""
     low, high = source.full_range
     numbers = dequantize(np.arange(low, high + 1), source)
-    return quantize(function_value(value, x, numbers), target)
+    return quantize(graph.values(numbers), target)
 
 
 def form_lookup_table(op: QuantizeCastOp) -> bool:
     """Turn a function between casts into a table."""
-    target, number = common_target(op.input), input_of(op.input.owner)
-    source = None if number is None else dequantized(number)
-    data = None if source is None else element(source)
-    if number is None or source is None or data is None or target is None:
+    target, graph = common_target(op.input), graph_of(op.input.owner)
+    if target is None or graph is None:
         return False
-    if data.bits not in TABLE_BITS or data.axis is not None or target.axis is not None:
+    (source,) = graph.sources
+    data = element(source)
+    if shape_of(source) != shape_of(op.input):
+        return False  # A constant of one element has more axes.
+    if data is None or data.bits not in TABLE_BITS or data.axis is not None:
+        return False
+    if target.axis is not None:
         return False
     builder = NodeBuilder(op)
     table = builder.constant(
-        table_of(op.input, number, data, target), f"{name_of(op.input)}.table"
+        table_of(graph, data, target), f"{name_of(op.input)}.table"
     )
     result = builder.create(
         glow.LookupTableOp, [source, table], {}, types=[tensor_of(op.result)]

@@ -24,6 +24,9 @@ from glow.passes.rewriting.operations import all_operations
 Step = tuple[str, Sequence[str | float], dict[str, Any]]
 """An operator, the steps or numbers that it reads (`x` is the input), and attributes."""
 
+PLAIN = "plain "
+"""In front of an operator whose result is not cast."""
+
 CHAINS: dict[str, dict[str, Step]] = {
     "swish": {
         "gate": ("Sigmoid", ["x"], {}),
@@ -48,6 +51,16 @@ CHAINS: dict[str, dict[str, Step]] = {
         "soft": ("Softplus", ["x"], {}),
         "gate": ("Tanh", ["soft"], {}),
         "y": ("Mul", ["x", "gate"], {}),
+    },
+    "gelu_of_floats": {
+        "gate": (PLAIN + "Erf", ["x"], {}),
+        "sum": (PLAIN + "Add", ["gate", 1.0], {}),
+        "y": ("Mul", ["x", "sum"], {}),
+    },
+    "swish_of_clipped": {
+        "clipped": (PLAIN + "Clip", ["x", -3.0, 3.0], {}),
+        "gate": (PLAIN + "Sigmoid", ["clipped"], {}),
+        "y": ("Mul", ["gate", "clipped"], {}),
     },
     "rectified": {
         "tanh": ("Tanh", ["x"], {}),
@@ -76,10 +89,14 @@ def model_of_chain(chain: dict[str, Step], x: Array) -> ModelProto:
             if isinstance(value, str):
                 read.append(f"{value}_f")
                 continue
-            read.append(f"{name}_c")
+            read.append(f"{name}_c{len(read)}")
             constants[read[-1]] = scalar(value)
         constants[f"{name}_s"] = scalar((7 + number) / steps)
         constants[f"{name}_z"] = middle
+        operator, is_plain = operator.removeprefix(PLAIN), operator.startswith(PLAIN)
+        if is_plain:
+            found.append(helper.make_node(operator, read, [f"{name}_f"], **attributes))
+            continue
         scale, result = [f"{name}_s", f"{name}_z"], "y" if name == "y" else f"{name}_q"
         found += [
             helper.make_node(operator, read, [f"{name}_r"], **attributes),

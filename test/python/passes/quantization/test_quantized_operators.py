@@ -27,6 +27,7 @@ from glow.compiler import load
 from glow.diagnostics import diagnose
 
 
+@pytest.mark.filterwarnings("error:overflow")
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
 @pytest.mark.parametrize("per_axis", [False, True])
 def test_quantize_linear(dtype: npt.DTypeLike, per_axis: bool) -> None:
@@ -34,7 +35,7 @@ def test_quantize_linear(dtype: npt.DTypeLike, per_axis: bool) -> None:
         [
             np.linspace(-6, 6, 1017),
             np.arange(-0.5, 0.5, 0.125) * SCALE,  # ties
-            [np.inf, -np.inf, 1e30],
+            [np.inf, -np.inf, 1e30, -3.4e38],
         ]
     ).astype(np.float32)
     x = np.stack([x, x / 2])
