@@ -11,6 +11,7 @@
 | `fold-casts`             | cancels casts, moves them out of the way                  |
 | `form-integer-nodes`     | nodes between casts become nodes on integers              |
 | `form-dynamic-products`  | ONNX's spelling of dynamic quantization as one node       |
+| `absorb-relus`           | ReLUs that saturation does are dropped                    |
 | `fold-rescale`           | rescaling disappears into producers and consumers         |
 | `simplify-bounds`        | bounds that ranges imply are dropped, rescaling sinks     |
 | `merge-lookup-tables`    | what is computed from one number by a table is a table    |
@@ -33,6 +34,7 @@ from glow.passes.lazy_passes import lazy_pass, lazy_passes
 PASSES = {
     **lazy_passes(
         "glow.passes.quantization",
+        "integer.absorb_relus",
         "assert_all_quantized",
         "convert_fake_quantization",
         "integer.convert_quantized_gemm",

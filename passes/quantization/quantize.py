@@ -21,6 +21,7 @@ from glow.passes.quantization.block_weights import quantize_block_weights
 from glow.passes.quantization.dynamic import per_row_quantize
 from glow.passes.quantization.embeddings import quantize_embeddings
 from glow.passes.quantization.insert_casts import insert_casts
+from glow.passes.quantization.integer.absorb_relus import absorb_relus
 from glow.passes.quantization.integer.convert_quantized_gemm import (
     convert_quantized_gemm,
 )
@@ -113,7 +114,9 @@ def quantize_module(
     fold_computed_weights(module)
     fold_casts(module)
     form_integer_nodes(module)
-    if not has_ranges:
+    if has_ranges:
+        absorb_relus(module)
+    else:
         simplify_bounds(module)
         fold_rescale(module)
     merge_lookup_tables(module)
