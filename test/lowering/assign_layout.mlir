@@ -229,3 +229,18 @@ func.func @statistics(%x: tensor<2x16x8x8xf32>, %w: tensor<32x16x3x3xf32>) -> (t
   %s = glow.reduce_sum %y axes [0, 2, 3] : tensor<32xf32>
   func.return %m, %s : tensor<1x32x1x1xf32>, tensor<32xf32>
 }
+
+// Whole blocks of channels are added, too; others are added to the plain image.
+// CHECK-LABEL: func.func @padded_channels(
+// CHECK:      %y = cpu.conv2d {{.*}} : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %[[U:.*]] = cpu.unpack %y channels 32 : tensor<1x32x4x4xf32>
+// CHECK-NEXT: %[[P:.*]] = glow.pad %y pads [0, 1, 0, 0, 0, 0, 2, 0, 0, 0] : tensor<1x5x4x4x16xf32>
+// CHECK-NEXT: cpu.unpack %[[P]] channels 80 : tensor<1x80x4x4xf32>
+// CHECK-NEXT: glow.pad %[[U]] pads [0, 8, 0, 0, 0, 8, 0, 0] : tensor<1x48x4x4xf32>
+func.func @padded_channels(%x: tensor<1x16x4x4xf32>) -> (tensor<1x80x4x4xf32>, tensor<1x48x4x4xf32>) {
+  %w = glow.splat 1.0 : tensor<32x16x1x1xf32>
+  %y = glow.conv2d %x, %w : tensor<1x32x4x4xf32>
+  %0 = glow.pad %y pads [0, 16, 0, 0, 0, 32, 0, 0] : tensor<1x80x4x4xf32>
+  %1 = glow.pad %y pads [0, 8, 0, 0, 0, 8, 0, 0] : tensor<1x48x4x4xf32>
+  func.return %0, %1 : tensor<1x80x4x4xf32>, tensor<1x48x4x4xf32>
+}

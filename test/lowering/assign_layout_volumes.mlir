@@ -28,6 +28,23 @@ func.func @residual(%x: tensor<1x3x4x6x6xf32>) -> tensor<1x16x4x6x6xf32> {
   func.return %3 : tensor<1x16x4x6x6xf32>
 }
 
+// Channels that are added are whole blocks, or the image is packed again; so sums stay in blocks.
+// CHECK-LABEL: func.func @padded(
+// CHECK:       glow.pad {{.*}} pads [1, 1, 0, 0, 0, 0, 0, 0, 0, 0] : tensor<5x3x6x6x8xf32>
+// CHECK:       glow.add {{.*}} : tensor<5x3x6x6x8xf32>
+// CHECK:       glow.pad {{.*}} pads [0, 4, 0, 0, 0, 4, 0, 0] : tensor<4x24x6x6xf32>
+// CHECK-NEXT:  cpu.pack {{.*}} : tensor<4x3x6x6x8xf32>
+// CHECK-NEXT:  glow.tanh {{.*}} : tensor<4x3x6x6x8xf32>
+func.func @padded(%x: tensor<1x3x4x6x6xf32>) -> (tensor<1x24x5x6x6xf32>, tensor<1x24x4x6x6xf32>) {
+  %w = glow.splat 0.25 : tensor<16x3x1x3x3xf32>
+  %0 = glow.conv3d %x, %w pads [0, 1, 1, 0, 1, 1] : tensor<1x16x4x6x6xf32>
+  %1 = glow.pad %0 pads [0, 8, 1, 0, 0, 0, 0, 0, 0, 0] : tensor<1x24x5x6x6xf32>
+  %2 = glow.add %1, %1 : tensor<1x24x5x6x6xf32>
+  %3 = glow.pad %0 pads [0, 4, 0, 0, 0, 0, 4, 0, 0, 0] : tensor<1x24x4x6x6xf32>
+  %4 = glow.tanh %3 : tensor<1x24x4x6x6xf32>
+  func.return %2, %4 : tensor<1x24x5x6x6xf32>, tensor<1x24x4x6x6xf32>
+}
+
 // A volume from elsewhere is none of planes in blocks.
 // CHECK-LABEL: func.func @elsewhere(
 // CHECK:       glow.add %{{.*}}, %y : tensor<1x16x4x6x6xf32>

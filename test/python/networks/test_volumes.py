@@ -21,7 +21,7 @@ Choice = TypeVar("Choice")
 CHANNELS = (5, 16, 24, 32)
 KERNELS = ((1, 1, 1), (1, 3, 3), (3, 1, 1), (3, 3, 3), (5, 1, 1), (1, 1, 3))
 STEPS = 7
-SEEDS = range(24)
+SEEDS = range(32)
 
 
 @dataclass
@@ -151,9 +151,25 @@ def residual(net: Network, value: str) -> str:
     return net.add("Add", [value, net.one_of(same)], net.shapes[value])
 
 
+def padding(net: Network, value: str) -> str:
+    """More channels, depths, rows or columns.
+
+    Channels of one number other than 0 would be noise of rounding when they are normalized.
+    """
+    shape = net.shapes[value]
+    pads = np.zeros((2, 5), np.int64)
+    pads[:, 1] = net.one_of((0, 0, 4, 8, 16)), net.one_of((0, 4, 16))
+    pads[:, 2:] = net.random.integers(0, 2, (2, 3)) * net.random.integers(0, 2, 3)
+    name = net.weight((1,))
+    net.weights[-1] = numpy_helper.from_array(pads.ravel(), name)
+    number = net.weight((), scale=0.0 if pads[:, 1].any() else 1.0)
+    sizes = tuple(int(size) for size in shape + pads.sum(0))
+    return net.add("Pad", [value, name, number], sizes)
+
+
 RULES: tuple[Callable[[Network, str], str], ...] = (
     convolution, convolution, convolution, pool, unary, by_channel, normalization, gate, join,
-    residual,
+    residual, padding,
 )  # fmt: skip
 
 

@@ -46,7 +46,25 @@ def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
     builder = NodeBuilder(op)
     operands = [layout.blocked_operand(builder, v, shape[1]) for v in op.inputs]
     blocked = (shape[0], cpu.blocks(shape[1], layout.lanes), *shape[2:], layout.lanes)
+    pairs = zip(op.inputs, operands, strict=True)
+    if any(_is_turned(new) and old.has_one_use() for old, new in pairs):
+        # Loaded by networks with dilations, and by some with tokens.
+        from glow.backends.cpu.layout.winograd.dense_windows import (
+            elementwise_in_phases,
+        )
+
+        result = elementwise_in_phases(builder, op, operands, blocked)
+        if result is not None:
+            return result
     return remade(builder, op, operands, attributes_of(op), blocked).results[0]
+
+
+def _is_turned(value: SSAValue) -> bool:
+    """Whether a value is a reshaped transposition."""
+    owner = value.owner
+    return isinstance(owner, glow.ReshapeOp) and isinstance(
+        owner.input.owner, glow.TransposeOp
+    )
 
 
 def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
@@ -179,11 +197,18 @@ def _blocked_axes(numbers: Sequence[int], block: int, lane: int) -> list[int]:
 
 
 def pad(layout: Layout, op: NodeOp) -> SSAValue | None:
-    """Padding of the plane."""
+    """Padding of the plane, or by whole blocks of channels."""
     source, pads = blocked_source(op.operands[0]), op.attributes_view().ints("pads")
-    if source is None or pads[1] or pads[5]:
+    if source is None:
         return None
-    blocked = [*pads[:4], 0, *pads[4:], 0]
+    lanes, channels = layout.lanes, shape_of(op.operands[0])[1]
+    before, after = pads[1], pads[5]
+    if before % lanes or after % lanes or (after and channels % lanes):
+        return None
+    blocked = [
+        pads[0], before // lanes, *pads[2:4], 0,
+        pads[4], after // lanes, *pads[6:], 0,
+    ]  # fmt: skip
     return NodeBuilder(op).create(
         glow.PadOp, [source], {**attributes_of(op), "pads": blocked}
     )

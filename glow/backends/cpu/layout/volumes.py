@@ -270,6 +270,33 @@ def _concat(op: NodeOp) -> NodeOp | None:
     return _replaced(builder, op, operands, shape, is_columns)
 
 
+def _pad(op: NodeOp) -> NodeOp | None:
+    """Padding along the axes that planes have."""
+    volume = find_volume(op.operands[0])
+    if volume is None:
+        return None
+    pads = op.attributes_view().ints("pads")
+    ends = pads[:VOLUME_AXES], pads[VOLUME_AXES:]
+    if volume.is_columns:
+        if any((*ends[0][3:], *ends[1][3:])):
+            return None
+        planes = [(*end[:3], 0) for end in ends]
+    elif any(end[0] or (end[2] and volume.shape[0] > 1) for end in ends):
+        return None
+    else:
+        planes = [(end[2], end[1], *end[3:]) for end in ends]
+    builder, shape = NodeBuilder(op), shape_of(op.results[0])
+    attributes = {**attributes_of(op), "pads": [*planes[0], *planes[1]]}
+    padded = result = builder.create(type(op), [volume.planes], attributes)
+    *_, lanes = shape_of(volume.blocks)
+    if any(end[1] % lanes for end in planes):  # What follows goes on in blocks.
+        packed = builder.node(cpu.PackOp, padded, lanes=lanes)
+        result = builder.node(cpu.UnpackOp, packed, channels=shape[1])
+    builder.replace(volume_of(builder, result, shape, volume.is_columns))
+    assert isinstance(padded.owner, NodeOp)
+    return padded.owner
+
+
 def _looked_up(op: NodeOp) -> NodeOp | None:
     """What a table has for each element of a volume in blocks."""
     table, indices = op.operands
@@ -328,6 +355,7 @@ RULES: dict[type[NodeOp], Rule] = {
     glow.TransposeOp: _turn,
     glow.ReshapeOp: _reshape,
     glow.ConcatOp: _concat,
+    glow.PadOp: _pad,
     glow.GatherOp: _looked_up,
     glow.ReduceMeanOp: _mean,
     glow.MaxPool2dOp: _pool,

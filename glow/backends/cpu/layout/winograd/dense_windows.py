@@ -19,16 +19,23 @@ Padding makes phases of one size where d does not divide that of the plane.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.conv_shape import ConvShape, Pair
+from glow.backends.cpu.layout.layout import remade
 from glow.dialects import glow
-from glow.dialects.node import shape_of
-from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.weight_table import dtype_of
+from glow.passes.rewriting.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    element_type,
+)
 
 INTO_PHASES = (0, 3, 5, 1, 2, 4, 6)
 """[N, blocks, H, d, W, d, lanes] as [N, d, d, blocks, H, W, lanes]."""
@@ -159,6 +166,55 @@ def dilated_result(
         sizes=[shape.batch, blocks, *plane, lanes],
         steps=[1] * 5,
     )
+
+
+def elementwise_in_phases(
+    builder: NodeBuilder,
+    op: NodeOp,
+    operands: Sequence[SSAValue],
+    shape: Sequence[int],
+) -> SSAValue | None:
+    """The result, of a shape in blocks, of a node that alone reads what was moved out of phases.
+
+    It is computed in phases, behind the convolution, and moved instead, where other operands are
+    repeated over the plane and the result takes no more bytes than what was moved.
+    """
+    images = [value for value in operands if shape_of(value) == shape]
+    others = [value for value in operands if shape_of(value) != shape]
+    moved = _moved_out(images[0]) if len(images) == 1 else None
+    if moved is None or not all(map(_is_repeated, others)):
+        return None
+    if _bytes_of(op.results[0]) > _bytes_of(images[0]):
+        return None
+    phases, split = moved
+    taken = [phases if value is images[0] else value for value in operands]
+    made = remade(builder, op, taken, attributes_of(op), shape_of(phases))
+    result = builder.transpose(builder.reshape(made.results[0], split), OUT_OF_PHASES)
+    return builder.reshape(result, shape)
+
+
+def _moved_out(image: SSAValue) -> tuple[SSAValue, tuple[int, ...]] | None:
+    """The phases that an image was and their axes apart, if nothing else reads the steps."""
+    value, owners = image, list[Operation]()
+    for kind in (glow.ReshapeOp, glow.TransposeOp, glow.ReshapeOp):
+        if not isinstance(value.owner, kind) or not value.has_one_use():
+            return None
+        owners.append(value.owner)
+        value = value.owner.inputs[0]
+    turned = owners[1]
+    assert isinstance(turned, glow.TransposeOp)
+    if turned.attributes_view().ints("permutation") != OUT_OF_PHASES:
+        return None
+    return (value, shape_of(turned.input)) if value.has_one_use() else None
+
+
+def _is_repeated(value: SSAValue) -> bool:
+    shape = shape_of(value)
+    return prod(shape) == prod(shape[1:2]) * prod(shape[4:])
+
+
+def _bytes_of(value: SSAValue) -> int:
+    return dtype_of(element_type(value)).itemsize
 
 
 def _whole(phase: Pair, shape: ConvShape) -> Pair:
