@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
+from glow.passes.graph.fold_pads import FoldPadsPass
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
 from glow.passes.quantization.block_weights import quantize_block_weights
 from glow.passes.quantization.dynamic import per_row_quantize
@@ -116,6 +117,9 @@ def quantize_module(
     form_integer_nodes(module)
     if has_ranges:
         absorb_relus(module)
+        FoldPadsPass().apply(
+            Context(), module
+        )  # Casts were between padding and windows.
     else:
         simplify_bounds(module)
         fold_rescale(module)
