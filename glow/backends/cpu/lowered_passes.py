@@ -20,6 +20,7 @@ from glow.backends.cpu.passes.fuse_pool import FusePoolPass
 from glow.backends.cpu.passes.fuse_rows import FuseRowsPass
 from glow.backends.cpu.passes.phases_first import PhasesFirstPass
 from glow.backends.cpu.passes.promote_types import PromoteTypesPass
+from glow.backends.cpu.passes.repeat_constants import RepeatConstantsPass
 from glow.backends.cpu.passes.split_batch import SplitBatchPass
 from glow.backends.cpu.passes.split_channels import SplitChannelsPass
 from glow.lowering.eliminate_empty_tensors import EliminateEmptyTensorsPass
@@ -65,6 +66,7 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
         CancelPacksPass(),
         CanonicalizePass(),
         CommonSubexpressionElimination(),
+        RepeatConstantsPass(target),
         AbsorbTransposesPass(),
         FusePoolPass(),
         FuseEpiloguePass(),

@@ -15,6 +15,7 @@ PASSES = {
         "passes.fuse_pool",
         "passes.fuse_rows",
         "passes.instr_to_loops",
+        "passes.repeat_constants",
         "passes.share_kernels",
         "passes.split_batch",
         "passes.split_channels",
