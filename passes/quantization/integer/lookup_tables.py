@@ -23,6 +23,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quant import Quantization, QuantizeCastOp
+from glow.dialects.weight_table import dtype_of
 from glow.interpreter import evaluate_elements
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import dequantize, quantize
@@ -34,7 +35,7 @@ from glow.passes.quantization.casts import (
     tensor_of,
 )
 from glow.passes.quantization.constants import constant_floats, has_floats
-from glow.passes.rewriting.node_builder import NodeBuilder, name_of
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type, name_of
 
 TABLE_BITS = (8, 16)
 
@@ -108,7 +109,9 @@ class Graph:
     def values(self, numbers: Array) -> Array:
         """The results where the number is each of these."""
         known = {
-            leaf: numbers if array is None else array
+            leaf: numbers.astype(dtype_of(element_type(leaf)))
+            if array is None
+            else array
             for leaf, array in self.leaves.items()
         }
         result = numbers

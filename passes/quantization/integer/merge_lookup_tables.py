@@ -13,6 +13,8 @@ where its operand is made.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -38,13 +40,12 @@ ELEMENTWISE = (
 
 def number_of(node: NodeOp, value: SSAValue) -> Array | None:
     """The constant that each element of a node's result is computed with, or None."""
+    is_table = isinstance(node, glow.LookupTableOp)
+    if not is_table and prod(shape_of(value)) != 1:
+        return None
     stored = stored_value(value)
     found = constant_value(value) if stored is None else stored
-    if found is None:
-        return None
-    if isinstance(node, glow.LookupTableOp):
-        return found
-    return found.reshape(()) if found.size == 1 else None
+    return found if found is None or is_table else found.reshape(())
 
 
 def elements_read(node: NodeOp) -> list[SSAValue]:
