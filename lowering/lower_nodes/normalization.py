@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weight_table import dtype_of
+from glow.passes.rewriting.constant_batch_norm import scale_and_shift
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type, name_of
 
 
@@ -28,20 +28,20 @@ def batch_norm(op: Operation) -> None:
 def _constant_factors(
     op: glow.BatchNormOp, builder: NodeBuilder
 ) -> tuple[SSAValue, SSAValue] | None:
-    arrays = [constant_value(value) for value in op.inputs[1:]]
-    present = [array for array in arrays if array is not None]
-    if len(present) < len(arrays):
+    found = scale_and_shift(op)
+    if found is None:
         return None
-    dtype = present[0].dtype
-    scale, bias, mean, variance = (array.astype(np.float64) for array in present)
-    factor = scale / np.sqrt(variance + op.attributes_view().float("epsilon"))
-    name, shape = name_of(op.result), (-1, *(1,) * (len(shape_of(op.input)) - 2))
-    return (
-        builder.constant(factor.astype(dtype).reshape(shape), f"{name}.scale"),
-        builder.constant(
-            (bias - mean * factor).astype(dtype).reshape(shape), f"{name}.shift"
-        ),
+    dtype, shape = (
+        dtype_of(element_type(op.scale)),
+        (-1, *(1,) * (len(shape_of(op.input)) - 2)),
     )
+    scale, shift = (
+        builder.constant(
+            array.astype(dtype).reshape(shape), f"{name_of(op.result)}.{kind}"
+        )
+        for kind, array in zip(("scale", "shift"), found, strict=True)
+    )
+    return scale, shift
 
 
 def _computed_factors(

@@ -25,6 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value, dtype_of
+from glow.passes.rewriting.constant_batch_norm import scale_and_shift
 from glow.passes.rewriting.contract import VALUES, GraphPass
 from glow.passes.rewriting.node_builder import (
     NodeBuilder,
@@ -66,23 +67,13 @@ def channel_constant(value: SSAValue, like: SSAValue) -> Channels | None:
     return np.broadcast_to(array.astype(np.float64).ravel(), (channels,))
 
 
-def _batch_norm_step(op: glow.BatchNormOp) -> ChannelAffine | None:
-    arrays = [constant_value(value) for value in op.inputs[1:]]
-    if any(array is None for array in arrays):
-        return None
-    scale, bias, mean, variance = (
-        array.astype(np.float64) for array in arrays if array is not None
-    )
-    factor = scale / np.sqrt(variance + op.attributes_view().float("epsilon"))
-    return ChannelAffine(factor, bias - mean * factor)
-
-
 def affine_step(op: Operation, value: SSAValue) -> ChannelAffine | None:
     """What `op` does to its operand `value`, when that is affine for each channel."""
     if not isinstance(op, AFFINE) or op.results[0].type != value.type:
         return None
     if isinstance(op, glow.BatchNormOp):
-        return _batch_norm_step(op) if op.input is value else None
+        found = scale_and_shift(op) if op.input is value else None
+        return None if found is None else ChannelAffine(*found)
     lhs, rhs = op.operands[:2]
     if lhs is rhs or (rhs is value and isinstance(op, glow.SubOp | glow.DivOp)):
         return None

@@ -10,7 +10,6 @@ So is a batch normalization, also one whose parameters are quantized.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
@@ -24,9 +23,8 @@ from glow.passes.quantization.casts import (
     tensor_of,
 )
 from glow.passes.quantization.constants import constant_floats, has_floats
+from glow.passes.rewriting.constant_batch_norm import Floats, scale_and_shift
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
-
-Floats = npt.NDArray[np.float64]
 
 AFFINE = (glow.MulOp, glow.AddOp, glow.SubOp, glow.DivOp)
 
@@ -65,15 +63,12 @@ Step = tuple[SSAValue, Floats, Floats]
 
 def _batch_norm(op: glow.BatchNormOp) -> Step | None:
     """A normalization with constant parameters: numbers for each channel of axis 1."""
-    found = [constant_floats(value) for value in op.inputs[1:]]
-    parameters = [array.astype(np.float64) for array in found if array is not None]
-    if len(parameters) < len(found):
+    found = scale_and_shift(op, constant_floats)
+    if found is None:
         return None
-    scale, bias, mean, variance = parameters
-    factor = scale / np.sqrt(variance + op.attributes_view().float("epsilon"))
     by_channel = (-1, *(1,) * (len(shape_of(op.input)) - 2))
-    shift = bias - mean * factor
-    return op.input, factor.reshape(by_channel), shift.reshape(by_channel)
+    factor, shift = (numbers.reshape(by_channel) for numbers in found)
+    return op.input, factor, shift
 
 
 def _step(op: Operation | object) -> Step | None:

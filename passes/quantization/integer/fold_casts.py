@@ -50,7 +50,7 @@ from glow.passes.rewriting.operations import all_operations
 BOUNDED = (glow.ReluOp, glow.ClipOp)
 RAISED = (*MOVEMENT, *BOUNDED)
 SUNK = (*MOVEMENT, glow.ReluOp)
-CHOSEN = (glow.SliceOp, glow.GatherOp)
+PARTIAL = (glow.SliceOp, glow.GatherOp)
 """Nodes that may read a part of their operand, of which then no more shall be cast."""
 MAX_SPLAT = 1 << 24
 """The most elements of a splat that becomes a quantized constant."""
@@ -101,7 +101,7 @@ def raise_cast(op: Operation) -> bool:
         return False
     if common_target(op.input) != target:
         return False
-    if isinstance(node, CHOSEN) and not _is_read_as(node.inputs[0], target):
+    if isinstance(node, PARTIAL) and not _is_read_as(node.inputs[0], target):
         return False
     builder = NodeBuilder(node)
     operands = [
@@ -127,7 +127,7 @@ def _is_read_as(value: SSAValue, target: Quantization) -> bool:
     return constant_value(value) is not None or all(
         element(use.operation.results[0]) == target
         if isinstance(use.operation, QuantizeCastOp)
-        else isinstance(use.operation, CHOSEN)
+        else isinstance(use.operation, PARTIAL)
         and common_target(use.operation.results[0]) == target
         for use in value.uses
     )

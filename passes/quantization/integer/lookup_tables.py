@@ -158,11 +158,17 @@ def form_lookup_table(op: QuantizeCastOp) -> bool:
     if target.axis is not None:
         return False
     builder = NodeBuilder(op)
-    table = builder.constant(
-        table_of(graph, data, target), f"{name_of(op.input)}.table"
+    table = table_of(graph, data, target)
+    replace_casts(
+        op.input, look_up(builder, source, table, op.result, name_of(op.input))
     )
-    result = builder.create(
-        glow.LookupTableOp, [source, table], {}, types=[tensor_of(op.result)]
-    )
-    replace_casts(op.input, result)
     return True
+
+
+def look_up(
+    builder: NodeBuilder, source: SSAValue, table: Array, old: SSAValue, name: str
+) -> SSAValue:
+    """A lookup in a table of stored numbers, of the type of the value that it stands for."""
+    entries = builder.constant(table, f"{name}.table")
+    kinds = [tensor_of(old)]
+    return builder.create(glow.LookupTableOp, [source, entries], {}, types=kinds)

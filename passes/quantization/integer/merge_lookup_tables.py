@@ -26,8 +26,8 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter import evaluate_elements
 from glow.interpreter.arrays import Array
-from glow.passes.quantization.casts import element, tensor_of
-from glow.passes.quantization.integer.lookup_tables import TABLE_BITS
+from glow.passes.quantization.casts import element
+from glow.passes.quantization.integer.lookup_tables import TABLE_BITS, look_up
 from glow.passes.rewriting.contract import BITS
 from glow.passes.rewriting.node_builder import NodeBuilder, erase_dead_nodes, name_of
 from glow.passes.rewriting.operations import all_operations
@@ -107,10 +107,8 @@ def merge_once(node: NodeOp) -> NodeOp | None:
     for owner in nodes:
         known[owner.results[0]] = evaluate(owner, known)
     builder = NodeBuilder(node)
-    table = builder.constant(evaluate(node, known), f"{name_of(node.results[0])}.table")
-    result = builder.create(
-        glow.LookupTableOp, [source, table], {}, types=[tensor_of(node.results[0])]
-    )
+    old = node.results[0]
+    result = look_up(builder, source, evaluate(node, known), old, name_of(old))
     builder.replace(result)
     merged = result.owner
     assert isinstance(merged, NodeOp)
