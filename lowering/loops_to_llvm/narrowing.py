@@ -231,13 +231,13 @@ _HALVES, _BYTES = register_type(i16, 2 * LANES), register_type(i8, BYTES)
 
 def nearest(low: FunctionLowering, register: SSAValue) -> SSAValue | None:
     """Returns floats as i32, rounded to the nearest, of two to the even one; None where there is
-    no instruction for it.
+    no instruction for it, as for a vector of one, which is no scalar.
     """
     type_, builder = register.type, low.builder
     count = lanes_of(type_) if is_vector(type_) else 1
     if not low.target.is_aarch64 or element_of(type_) != f32:
         return None
-    if count in (1, LANES):
+    if count == LANES or not is_vector(type_):
         words = register_type(i32, count) if count > 1 else i32
         name = f"llvm.aarch64.neon.fcvtns{mangled('', words)}{mangled('', type_)}"
         return builder.intrinsic(name, (register,), words)

@@ -57,3 +57,25 @@ func.func @wide(%x: vector<8xf32>, %y: memref<8xi32>) {
   vector.store %i, %y[%c0] : memref<8xi32>, vector<8xi32>
   func.return
 }
+
+// A vector of one, as the rest of a row of three is, is no scalar, whose instruction it lacks.
+// NEAREST-LABEL: llvm.func @one
+// NEAREST-NOT:   fcvtns
+// NEAREST:       -> vector<1xi32>
+// NEAREST-LABEL: llvm.func @scalar
+// NEAREST:       "llvm.aarch64.neon.fcvtns.i32.f32"
+func.func @one(%x: vector<1xf32>, %y: memref<1xi32>) {
+  %c0 = arith.constant 0 : index
+  %r = math.roundeven %x : vector<1xf32>
+  %i = arith.fptosi %r : vector<1xf32> to vector<1xi32>
+  vector.store %i, %y[%c0] : memref<1xi32>, vector<1xi32>
+  func.return
+}
+
+func.func @scalar(%x: f32, %y: memref<1xi32>) {
+  %c0 = arith.constant 0 : index
+  %r = math.roundeven %x : f32
+  %i = arith.fptosi %r : f32 to i32
+  memref.store %i, %y[%c0] : memref<1xi32>
+  func.return
+}
