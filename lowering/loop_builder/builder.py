@@ -172,11 +172,11 @@ class LoopBuilder(MemoryBuilder):
     ) -> func.FuncOp:
         """A private function of those buffer types, then %lo and %hi: index.
 
-        Constants and stack buffers made by the body move to its top.
+        Constants, stack buffers and numbers that the body asks for move to its top.
         """
         arguments = [*buffers, types.INDEX, types.INDEX]
-        self._entry, self._constants = Block(), {}
-        self._block = block = Block(arg_types=arguments)
+        self._entry, self._constants, self._numbers = Block(), {}, {}
+        self._function = self._block = block = Block(arg_types=arguments)
         *memrefs, low, high = block.args
         low.name_hint, high.name_hint = "lo", "hi"
         body(memrefs, low, high)

@@ -98,7 +98,7 @@ def row_of_epilogue(
             return b.vector_load(length, buffer, row, position)
         if kind == "channel":
             return b.vector_load(length, buffer, position)
-        return b.broadcast(b.load(buffer, 0), (length,))
+        return b.broadcast(b.number(buffer), (length,))
 
     pairs = zip(epilogue.operand_layouts, epilogue_operands, strict=True)
     return epilogue.apply(b, value, [read(*pair) for pair in pairs])
@@ -123,7 +123,7 @@ def apply_epilogue(
     shape = types.shape_of(accumulator)
 
     def scalar(buffer: SSAValue) -> SSAValue:
-        value = b.load(buffer, 0)
+        value = b.number(buffer)
         return b.broadcast(value, shape) if shape else value
 
     readers = {"full": full, "channel": channel, "scalar": scalar}

@@ -50,7 +50,9 @@ class IndexBuilder:
         self.target = target
         self._block = Block()
         self._entry = Block()
+        self._function = self._block
         self._constants: dict[tuple[str, int], SSAValue] = {}
+        self._numbers: dict[SSAValue, SSAValue] = {}
         self._type_number = TypeNumbers()
 
     # ---- operations

@@ -35,6 +35,20 @@ class MemoryBuilder(ValueBuilder):
         operands = (source, *map(self.index, indices))
         return self.value(memref.LoadOp, operands, types.element_of(source), _TEMPORAL)
 
+    def number(self, source: SSAValue) -> SSAValue:
+        """The element of a buffer of one, which a function reads once, when it is called.
+
+        In a loop it would be read again behind each store, which may be to the same place for
+        all that the code generator knows. What a function writes itself is not read so.
+        """
+        if source.owner is not self._function:
+            return self.load(source, 0)
+        if source not in self._numbers:
+            inner, self._block = self._block, self._entry
+            self._numbers[source] = self.load(source, 0)
+            self._block = inner
+        return self._numbers[source]
+
     def store(self, value: SSAValue, target: SSAValue, *indices: Index) -> None:
         """Stores one element."""
         operands = (value, target, *map(self.index, indices))

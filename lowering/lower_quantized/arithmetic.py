@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
@@ -46,7 +46,12 @@ def dequantize_cast(op: Operation, parts: Parts) -> None:
     """`quant.dcast`."""
     assert isinstance(op, DequantizeCastOp)
     scales = scales_of(parameters_of(op.input.type), len(shape_of(op.input)))
-    parts.replace(parts.scaled(parts.centred(op.input), scales))
+    rounded = parts.before_storing(op.input)
+    if rounded is None:
+        centred = parts.centred(op.input)
+    else:  # By way of integers: a negative number may have been rounded to -0.
+        centred = parts.convert(parts.convert(rounded, i32), f32)
+    parts.replace(parts.scaled(centred, scales))
 
 
 def in_units(

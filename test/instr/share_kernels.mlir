@@ -133,8 +133,9 @@ func.func @kept(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>, %v: mem
   func.return
 }
 
-// Tiles of products have registers for four numbers, not for five.
-// CHECK-NOT: memref<1xf32>
+// Products read five numbers as well.
+// CHECK: instr.cpu.int8_matmul
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32):
 func.func @many(%x: memref<1x4xui8>, %y: memref<1x16xf32>, %z: memref<1x16xf32>) attributes {glow.input_count = 1 : i64, glow.arena_bytes = 0 : i64} {
   %w = instr.weight dense<1> : tensor<64xi8> : memref<64xi8>
   %b = instr.weight dense<2> : tensor<16xi32> : memref<16xi32>
@@ -171,7 +172,7 @@ func.func @many(%x: memref<1x4xui8>, %y: memref<1x16xf32>, %z: memref<1x16xf32>)
   func.return
 }
 
-// Stacks have more registers.
+// So do stacks.
 // CHECK-LABEL: func.func @more(
 // CHECK-COUNT-10: memref<1xf32>
 // CHECK: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32):
@@ -203,6 +204,89 @@ func.func @more(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) attribu
     %c5 = arith.constant 15.0 : f32
     %5 = arith.addf %4, %c5 : f32
     glow.yield %5
+  }
+  func.return
+}
+
+// No kernel reads more than 16.
+// CHECK-LABEL: func.func @too_many(
+// CHECK-NOT: memref<1xf32>
+func.func @too_many(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) attributes {glow.input_count = 1 : i64, glow.arena_bytes = 0 : i64} {
+  instr.stacked @out %y, @in %x {
+  ^bb0(%a: f32):
+    %c0 = arith.constant 1.0 : f32
+    %0 = arith.addf %a, %c0 : f32
+    %c1 = arith.constant 2.0 : f32
+    %1 = arith.addf %0, %c1 : f32
+    %c2 = arith.constant 3.0 : f32
+    %2 = arith.addf %1, %c2 : f32
+    %c3 = arith.constant 4.0 : f32
+    %3 = arith.addf %2, %c3 : f32
+    %c4 = arith.constant 5.0 : f32
+    %4 = arith.addf %3, %c4 : f32
+    %c5 = arith.constant 6.0 : f32
+    %5 = arith.addf %4, %c5 : f32
+    %c6 = arith.constant 7.0 : f32
+    %6 = arith.addf %5, %c6 : f32
+    %c7 = arith.constant 8.0 : f32
+    %7 = arith.addf %6, %c7 : f32
+    %c8 = arith.constant 9.0 : f32
+    %8 = arith.addf %7, %c8 : f32
+    %c9 = arith.constant 10.0 : f32
+    %9 = arith.addf %8, %c9 : f32
+    %c10 = arith.constant 11.0 : f32
+    %10 = arith.addf %9, %c10 : f32
+    %c11 = arith.constant 12.0 : f32
+    %11 = arith.addf %10, %c11 : f32
+    %c12 = arith.constant 13.0 : f32
+    %12 = arith.addf %11, %c12 : f32
+    %c13 = arith.constant 14.0 : f32
+    %13 = arith.addf %12, %c13 : f32
+    %c14 = arith.constant 15.0 : f32
+    %14 = arith.addf %13, %c14 : f32
+    %c15 = arith.constant 16.0 : f32
+    %15 = arith.addf %14, %c15 : f32
+    %c16 = arith.constant 17.0 : f32
+    %16 = arith.addf %15, %c16 : f32
+    glow.yield %16
+  }
+  instr.stacked @out %z, @in %x {
+  ^bb0(%a: f32):
+    %c0 = arith.constant 31.0 : f32
+    %0 = arith.addf %a, %c0 : f32
+    %c1 = arith.constant 32.0 : f32
+    %1 = arith.addf %0, %c1 : f32
+    %c2 = arith.constant 33.0 : f32
+    %2 = arith.addf %1, %c2 : f32
+    %c3 = arith.constant 34.0 : f32
+    %3 = arith.addf %2, %c3 : f32
+    %c4 = arith.constant 35.0 : f32
+    %4 = arith.addf %3, %c4 : f32
+    %c5 = arith.constant 36.0 : f32
+    %5 = arith.addf %4, %c5 : f32
+    %c6 = arith.constant 37.0 : f32
+    %6 = arith.addf %5, %c6 : f32
+    %c7 = arith.constant 38.0 : f32
+    %7 = arith.addf %6, %c7 : f32
+    %c8 = arith.constant 39.0 : f32
+    %8 = arith.addf %7, %c8 : f32
+    %c9 = arith.constant 40.0 : f32
+    %9 = arith.addf %8, %c9 : f32
+    %c10 = arith.constant 41.0 : f32
+    %10 = arith.addf %9, %c10 : f32
+    %c11 = arith.constant 42.0 : f32
+    %11 = arith.addf %10, %c11 : f32
+    %c12 = arith.constant 43.0 : f32
+    %12 = arith.addf %11, %c12 : f32
+    %c13 = arith.constant 44.0 : f32
+    %13 = arith.addf %12, %c13 : f32
+    %c14 = arith.constant 45.0 : f32
+    %14 = arith.addf %13, %c14 : f32
+    %c15 = arith.constant 46.0 : f32
+    %15 = arith.addf %14, %c15 : f32
+    %c16 = arith.constant 47.0 : f32
+    %16 = arith.addf %15, %c16 : f32
+    glow.yield %16
   }
   func.return
 }

@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx.reference import ReferenceEvaluator
+from support.onnx_models.onnx_testing import make_model, node
 from support.onnx_models.operator_testing import check_operator, model_of
 
 import glow
@@ -49,6 +50,20 @@ def test_saturation_and_ties():
     x = np.array(special, np.float32)
     for point in (np.uint8(100), np.int8(-3), np.uint16(9)):
         check_operator("QuantizeLinear", [x, scalar(1), np.array(point)])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16])
+def test_zeros_have_no_sign(dtype):
+    nodes = [
+        node("QuantizeLinear", "x scale point", "stored"),
+        node("DequantizeLinear", "stored scale point", "y"),
+    ]
+    x = np.array([-0.1, -0.0, 0.0, 0.1, -1.0, np.nan], np.float32)
+    weights = {"scale": np.array(0.5, np.float32), "point": np.array(100, dtype)}
+    model = make_model(nodes, [("x", [6])], weights=weights, opset=21)
+    for backend in ("interpreter", "cpu"):
+        y = glow.compile(model, backend=backend)(x)
+        assert not np.signbit(y[:4]).any()
 
 
 SMALL = {name: np.dtype(getattr(ml_dtypes, name)) for name in (

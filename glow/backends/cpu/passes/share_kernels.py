@@ -52,7 +52,6 @@ from xdsl.rewriter import Rewriter
 
 from glow.backends.cpu.dialect.epilogue import EpilogueOp
 from glow.backends.cpu.dialect.int8 import Int8WindowOp
-from glow.backends.cpu.dialect.rows import RowOp
 from glow.dialects import arith, instr
 from glow.dialects.node import SEGMENTS, NodeOp, operand_segments_attr
 from glow.dialects.weight_table import dtype_of
@@ -64,8 +63,8 @@ from glow.passes.instr.accesses import functions_of
 from glow.passes.rewriting.contract import BITS
 from glow.passes.rewriting.operations import all_operations
 
-MOST_NUMBERS, MOST_OF_TILES = 16, 4
-"""Each takes a register, of which the tiles of products leave few; stacks and rows have more."""
+MOST_NUMBERS = 16
+"""Each is an argument of the kernel, which reads it once and keeps it on the stack."""
 
 PLAIN = (
     arith.AddfOp,
@@ -119,8 +118,7 @@ class Sharing:
             if len({one.value for one in column}) > 1:
                 same = (_stored(column[0]), *(one.value for one in column))
                 places.setdefault(same, []).append(place)
-        most = MOST_OF_TILES if has_tiles(family[0][0]) else MOST_NUMBERS
-        if 0 < len(places) <= most:
+        if 0 < len(places) <= MOST_NUMBERS:
             for op, row in family:
                 chosen = [[row[place] for place in equal] for equal in places.values()]
                 self.make_operands(op, chosen)
@@ -203,11 +201,6 @@ def takes_numbers(op: instr.InstructionOp) -> bool:
     """Whether an instruction has a region and may have operands that only this one reads."""
     is_known = isinstance(op, instr.StackedOp) or _is_node(op, EpilogueOp)
     return is_known and len(op.regions) == 1 and bool(op.regions[0].blocks)
-
-
-def has_tiles(op: instr.InstructionOp) -> bool:
-    """Whether a region is applied to a tile of sums, which fills the registers."""
-    return _is_node(op, EpilogueOp) and not _is_node(op, RowOp)
 
 
 def _is_node(op: instr.InstructionOp, kind: type[NodeOp]) -> bool:

@@ -128,7 +128,7 @@ class TileStore:
                 return operand.read(row, 0, shape, of_row)
             return operand.read_columns(row, shape[0], columns)
         if kind == "scalar":
-            return builder.broadcast(builder.load(operand, 0), shape)
+            return builder.broadcast(builder.number(operand), shape)
         if "row" in (kind, self.tile_epilogue.channel):
             return builder.transfer_read(operand, (row,), shape, of_row)
         lanes = self.output.lanes
