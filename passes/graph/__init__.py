@@ -24,6 +24,7 @@ PASSES = lazy_passes(
     "free_unused_weights",
     "fuse_activation",
     "hoist_pool",
+    "merge_branches",
     "merge_products",
     "merge_weights",
     "narrow_gathers",

@@ -95,6 +95,7 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
     ("passes/graph/fold_batch_norm.py", 4, graph("fold_batch_norm", "_negative")),
     ("passes/graph/fold_pads.py", 4, graph("fold_pads", "_negative", "_quantized")),
     ("passes/graph/hoist_pool.py", 3, graph("hoist_pool", "_negative", "_quantized")),
+    ("passes/graph/merge_branches.py", 4, graph("merge_branches", "_negative")),
     ("passes/graph/merge_products.py", 4, PRODUCTS),
     ("passes/graph/narrow_gathers.py", 4, graph("narrow_gathers", "_negative")),
     ("passes/graph/recognize_gelu.py", 3, GELU),

@@ -12,7 +12,7 @@ from support.programs.validation import all_passes, commands, passes_of
 
 PAGE = ROOT / "docs" / "passes.md"
 PASS_NAME = re.compile(r"`([a-z]+(?:-[a-z0-9]+)*)`")
-COUNTS = {"Graph passes": 59 + 33, "Instruction passes": 13 + 3, "Node lowering": 43}
+COUNTS = {"Graph passes": 59 + 34, "Instruction passes": 13 + 3, "Node lowering": 43}
 """Rows: Glow's 59 passes and what is beyond; its 13 and memory; its lowerings,
 and those of attention and of the largest elements."""
 

@@ -34,7 +34,7 @@ Array = npt.NDArray[np.generic]
 
 PIPELINE = (
     "verify-graph canonicalize merge-weights fold-constants convert-gemm optimize-graph "
-    "fold-batch-norm eliminate-transposes fold-scale hoist-pool fold-constants "
+    "fold-batch-norm merge-branches eliminate-transposes fold-scale hoist-pool fold-constants "
     "canonicalize sink-upsampling fuse-activation fold-channel-shuffle merge-weights lower-nodes "
     "assign-layout cancel-packs canonicalize cse fuse-pool fuse-epilogue "
     "free-unused-weights verify-lowered"
