@@ -25,6 +25,20 @@ func.func @constant() -> tensor<2x!quant.uniform<i8:f32, 0.5:1>> {
   func.return %1 : tensor<2x!quant.uniform<i8:f32, 0.5:1>>
 }
 
+// Layers share weights that were quantized once, with a scale for each channel and with one, and
+// quantize them again.
+// CHECK-LABEL: func.func @constant_again(
+// CHECK-NEXT: glow.constant dense<{{.*}}[6, 8], [4, -4]{{.*}}> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32, 2.500000e-01>>
+// CHECK-NEXT: glow.constant dense<{{.*}}[3, 4], [4, -4]{{.*}}> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32:0, {5.000000e-01, 2.500000e-01}>>
+// CHECK-NEXT: func.return
+func.func @constant_again() -> (tensor<2x2x!quant.uniform<i8:f32, 0.25>>, tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) {
+  %c = glow.constant dense<[[3, 4], [1, -1]]> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 1.0}>>
+  %0 = quant.dcast %c : tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 1.0}>> to tensor<2x2xf32>
+  %1 = quant.qcast %0 : tensor<2x2xf32> to tensor<2x2x!quant.uniform<i8:f32, 0.25>>
+  %2 = quant.qcast %0 : tensor<2x2xf32> to tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  func.return %1, %2 : tensor<2x2x!quant.uniform<i8:f32, 0.25>>, tensor<2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+}
+
 // The range of the result starts at 0: it is the ReLU.
 // CHECK-LABEL: func.func @relu_in_range(
 // CHECK-NEXT: %{{.*}} = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 5.000000e-01>>

@@ -37,6 +37,7 @@ from glow.passes.quantization.casts import (
     replace_casts,
     tensor_of,
 )
+from glow.passes.quantization.constants import constant_floats, has_floats
 from glow.passes.quantization.profiling.instrument_profile import is_float_tensor
 from glow.passes.rewriting.node_builder import (
     NodeBuilder,
@@ -58,7 +59,7 @@ MAX_SWEEPS = 64
 
 
 def cancel(op: Operation) -> bool:
-    """`qcast(dcast(x))` is x, or x under another scale."""
+    """`qcast(dcast(x))` is x, or x under another scale; a constant is `fold_constant`'s."""
     assert isinstance(op, QuantizeCastOp)
     source, target = dequantized(op.input), element(op.result)
     if source is None or target is None:
@@ -66,6 +67,8 @@ def cancel(op: Operation) -> bool:
     data = element(source)
     if data != target:
         if data is None or data.axis is not None or target.axis is not None:
+            return False
+        if has_floats(op.input):
             return False
         builder = NodeBuilder(op)
         source = builder.create(
@@ -78,9 +81,9 @@ def cancel(op: Operation) -> bool:
 
 
 def fold_constant(op: Operation) -> bool:
-    """A cast constant is a quantized constant."""
+    """A cast constant is a quantized constant, as is one that was quantized in another way."""
     assert isinstance(op, QuantizeCastOp)
-    array, target = constant_value(op.input), element(op.result)
+    array, target = constant_floats(op.input), element(op.result)
     if array is None or target is None:
         return False
     if isinstance(op.input.owner, glow.SplatOp) and array.size > MAX_SPLAT:
