@@ -83,7 +83,7 @@ class Branch:
         return tuple(found)
 
     def in_groups(self, group: int) -> Floats | None:
-        """The weights in fewer groups; None where they would be many more."""
+        """The weights in fewer groups, if each output has one input; None for other branches."""
         if group == self.group:
             return self.weights
         outputs, inputs, *taps = self.weights.shape

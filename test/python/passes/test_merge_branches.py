@@ -17,7 +17,7 @@ SIZE = 9
 
 
 class Branches:
-    """A model of a sum of branches, which is made of random ones."""
+    """A model of a sum of random branches."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -55,17 +55,19 @@ class Branches:
         return name
 
     def model(self) -> onnx.ModelProto:
-        """The sum of a filter, smaller ones and, where it has the input's size, of a
-        normalization, in random order.
+        """The sum of a filter, of two smaller ones and, where the result has the input's size,
+        of a normalization, in random order.
         """
         group = int(self.rng.choice([1, 2, CHANNELS]))
-        radius = int(self.rng.integers(0, 3)), int(self.rng.integers(0, 3))
-        smaller = [
-            tuple(int(self.rng.integers(0, r + 1)) for r in radius) for _ in "12"
-        ]
+        rows, columns = map(int, self.rng.integers(0, 3, 2))
+        smaller = (
+            int(self.rng.integers(0, rows + 1)),
+            int(self.rng.integers(0, columns + 1)),
+        )
+        radii = [(rows, columns), (rows, 0), smaller]
         parts = [
-            self.conv(f"c{number}", (one[0], one[1]), group)
-            for number, one in enumerate([radius, (radius[0], 0), *smaller[:1]])
+            self.conv(f"c{number}", radius, group)
+            for number, radius in enumerate(radii)
         ]
         if self.stride == 1:
             parts.append(self.batch_norm("n"))
