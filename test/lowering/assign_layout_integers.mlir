@@ -98,3 +98,19 @@ func.func @odd_depth(%x: tensor<3x5xui8>) -> tensor<3x2xi32> {
   %0 = glow.matmul_integer %x, %w, %z, %p : tensor<3x2xi32>
   func.return %0 : tensor<3x2xi32>
 }
+
+// Where few windows of a row meet no padding, and weights are many, the image is padded before,
+// with its zero point; with few weights it is not.
+// CHECK-LABEL: func.func @padded_first(
+// CHECK: %[[X:.*]] = glow.pad %{{.*}} pads [0, 0, 1, 1, 0, 0, 0, 1, 1, 0] value 7.000000e+00 : tensor<1x16x9x9x16xui8>
+// CHECK: cpu.int8_conv2d %[[X]], {{.*}} zero_point 7 kernel [3, 3] strides [2, 2] : tensor<1x8x4x4x16xi32>
+// CHECK: cpu.int8_conv2d %{{.*}} zero_point 7 kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] : tensor<1x1x4x4x16xi32>
+func.func @padded_first(%x: tensor<1x256x7x7xui8>) -> (tensor<1x128x4x4xi32>, tensor<1x16x4x4xi32>) {
+  %w = glow.constant dense<1> : tensor<128x256x3x3xi8>
+  %v = glow.constant dense<1> : tensor<16x256x3x3xi8>
+  %z = glow.constant dense<7> : tensor<ui8>
+  %p = glow.constant dense<0> : tensor<i8>
+  %0 = glow.conv2d_integer %x, %w, %z, %p strides [2, 2] pads [1, 1, 1, 1] : tensor<1x128x4x4xi32>
+  %1 = glow.conv2d_integer %x, %v, %z, %p strides [2, 2] pads [1, 1, 1, 1] : tensor<1x16x4x4xi32>
+  func.return %0, %1 : tensor<1x128x4x4xi32>, tensor<1x16x4x4xi32>
+}

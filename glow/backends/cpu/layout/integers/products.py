@@ -51,6 +51,10 @@ from glow.passes.rewriting.node_builder import (
     name_of,
 )
 
+FEW_COLUMNS, MANY_WEIGHTS = 3, 1 << 18
+"""Tiles of so few pixels read so many bytes of weights, one after the other, for each border and
+for what is between: a padded copy of a small image is cut into fewer tiles."""
+
 
 @dataclass(frozen=True)
 class Product:
@@ -200,6 +204,12 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
         blocks = builder.node(cpu.PackOp, image, lanes=word)
     else:
         blocks = layout.blocked(builder, image)
+    if _is_all_border(shape, product.weights):
+        top, left, bottom, right = shape.pads
+        pads = [0, 0, top, left, 0, 0, 0, bottom, right, 0]
+        value = float(product.zero_point)
+        blocks = builder.node(glow.PadOp, blocks, pads=pads, value=value)
+        shape = replace(shape, plane=shape_of(blocks)[2:4], pads=(0, 0, 0, 0))
     if layout.packer.widens_bytes:
         blocks = convert(builder, blocks, i16)
         shape = replace(shape, wide_input=True)
@@ -227,6 +237,13 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
         dilations=shape.dilations,
         **config_attributes(config, layout.lanes),
     )
+
+
+def _is_all_border(shape: ConvShape, weights: Array) -> bool:
+    """Whether the windows of few columns, if any, meet no padding, and weights are many."""
+    low, high = shape.window.interior(1)
+    has_sides = high - low < shape.window.output[1]
+    return has_sides and high - low <= FEW_COLUMNS and weights.nbytes >= MANY_WEIGHTS
 
 
 def _merges_columns(layout: Layout, image: SSAValue, shape: ConvShape) -> bool:
